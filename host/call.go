@@ -250,7 +250,7 @@ func (c *call) result(err error) CallResult {
 // outcome says what an error means for the caller. Once a write went out, no
 // error proves that it did not happen.
 func (c *call) outcome(err error) *abi.Error {
-	e := safe(err)
+	e := Safe(err)
 	if c.guard != nil && c.tool.Destructive && c.guard.Sent() > 0 {
 		return abi.Errorf(abi.ErrOutcomeUnknown, c.tool.Name, "the request was sent, then: %s: %w", e.Error(), err).
 			WithHint("look at %s before you call again", c.tool.conn.site.base.Origin())
@@ -258,8 +258,8 @@ func (c *call) outcome(err error) *abi.Error {
 	return e
 }
 
-// safe turns any error into one that may be shown. What is not ours says nothing.
-func safe(err error) *abi.Error {
+// Safe turns any error into one that may be shown. What is not ours says nothing.
+func Safe(err error) *abi.Error {
 	var e *abi.Error
 	switch {
 	case errors.As(err, &e):

@@ -62,7 +62,7 @@ func load(reg *registry.Client, box *sandbox.Sandbox) (*catalog, error) {
 	}
 	for _, in := range installed {
 		if err := c.add(reg, box, in); err != nil {
-			c.problems[in.Name()] = safe(err)
+			c.problems[in.Name()] = Safe(err)
 		}
 	}
 	for name, t := range c.tools {

@@ -18,7 +18,7 @@ import (
 func (g *grantedPage) Fetch(ctx context.Context, request []byte) ([]byte, error) {
 	ans, err := g.fetch(ctx, request)
 	if err != nil {
-		ans = &abi.FetchAnswer{Error: safe(err).Data()}
+		ans = &abi.FetchAnswer{Error: Safe(err).Data()}
 	}
 	out, err := json.Marshal(ans)
 	if err == nil && len(out) > abi.MaxAnswer {

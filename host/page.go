@@ -54,7 +54,7 @@ func (g *grantedPage) run(ctx context.Context, program []byte, mayAct bool) ([]b
 	}
 	ans.Dialogs = g.page.Dialogs()
 	if err != nil {
-		ans.Data, ans.Error = nil, safe(err).Data()
+		ans.Data, ans.Error = nil, Safe(err).Data()
 		return encode(ans)
 	}
 	ans.OK, ans.Step = true, 0
