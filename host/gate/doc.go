@@ -1,0 +1,2 @@
+// Package gate decides whether a call may run: allow, ask or refuse.
+package gate

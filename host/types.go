@@ -1,0 +1,43 @@
+package host
+
+import (
+	"encoding/json"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/host/gate"
+)
+
+// A Principal is who asks for a call.
+type Principal = gate.Principal
+
+// A ToolDef is one tool as clients see it.
+type ToolDef struct {
+	Name        string          // as listed, such as tracker_list
+	Dotted      string          // "connector.tool", accepted in calls too
+	Title       string          // one line, for people
+	Description string          // at most 1 KiB
+	Input       json.RawMessage // JSON Schema 2020-12, type object, admitted
+	Output      json.RawMessage // likewise
+	ReadOnly    bool
+	Destructive bool
+	Idempotent  bool
+	OpenWorld   bool
+}
+
+// A CallRequest is one tools/call, from whichever transport.
+type CallRequest struct {
+	Principal Principal
+	Client    string          // what the client calls itself; display only
+	Tool      string          // listed or dotted name
+	Args      json.RawMessage // an object; nil is {}
+	// Progress reports how far the call is; total 0 means unknown. It never
+	// blocks, may be nil, and is not called after Call returned.
+	Progress func(done, total float64, message string)
+}
+
+// A CallResult is what a call ended with. Exactly one of Structured and Err is set.
+type CallResult struct {
+	Structured json.RawMessage // an object that fits the tool's output schema
+	Err        *abi.Error      // already safe to show
+	AuditID    string          // of the call's row in the audit log
+}
