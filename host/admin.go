@@ -1,13 +1,14 @@
 package host
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/gowebpki/jcs"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/abi/release"
@@ -204,8 +205,8 @@ func (h *Host) admit(ctx context.Context, rev registry.Review, wasm []byte) erro
 	if err != nil {
 		return err
 	}
-	if !slices.Equal(compiled.Capabilities, rev.Release.Capabilities) {
-		return abi.Errorf(abi.ErrCapabilityDenied, "install", "the module imports %q and its release says %q", compiled.Capabilities, rev.Release.Capabilities)
+	if !slices.Equal(compiled.Info.Capabilities, rev.Release.Capabilities) {
+		return abi.Errorf(abi.ErrCapabilityDenied, "install", "the module imports %q and its release says %q", compiled.Info.Capabilities, rev.Release.Capabilities)
 	}
 	var says abi.Description
 	if err := strictjson.Decode(compiled.Describe, &says, strictjson.MaxBytes(abi.MaxMetadata)); err != nil {
@@ -278,7 +279,7 @@ func (h *Host) note(ctx context.Context, what, detail string) error {
 }
 
 // canonical returns a JSON text whose bytes depend on its meaning only.
-func canonical(raw []byte) ([]byte, error) { return release.CanonicalJSON(bytes.TrimSpace(raw)) }
+func canonical(raw []byte) ([]byte, error) { return jcs.Transform(raw) }
 
 // explainWrites says in plain words what a destructive tool may send.
 func explainWrites(t *tool) []string {

@@ -28,10 +28,10 @@ type settingsDoc struct {
 }
 
 func (s *settingsFile) read() (settingsDoc, error) {
-	doc := settingsDoc{Format: 1, Plugins: map[string]map[string]string{}}
+	var doc settingsDoc
 	data, err := os.ReadFile(s.path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return doc, nil
+		return settingsDoc{Format: 1, Plugins: map[string]map[string]string{}}, nil
 	}
 	if err != nil {
 		return doc, fmt.Errorf("reading settings: %w", err)
