@@ -2,33 +2,33 @@ package release
 
 import (
 	"fmt"
-	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/abi/origin"
 )
 
 // Grants are what a connector's other rules refer to.
 type grants struct {
-	urls map[string]bool // settings of type url
-	all  map[string]bool // settings of any type
-	// Origins that may be navigated to, as "{setting}" or in the form that
-	// patterns have without their path.
-	origins map[string]bool
+	urls     map[string]bool // settings of type url
+	all      map[string]bool // settings of any type
+	settings map[string]bool // that origins are granted of
+	patterns []origin.Pattern
 }
 
 // Grants checks where a connector may go.
 func (c *checker) grants(path string, con *abi.Connector) *grants {
-	g := &grants{urls: map[string]bool{}, all: map[string]bool{}, origins: map[string]bool{}}
+	g := &grants{urls: map[string]bool{}, all: map[string]bool{}, settings: map[string]bool{}}
 	for _, s := range con.Settings {
 		g.all[s.Name] = true
 		g.urls[s.Name] = s.Type == abi.SettingURL
 	}
 	c.count(path+".origins", len(con.Origins), 1, maxList)
 	for i, o := range con.Origins {
-		if base, ok := c.pattern(fmt.Sprintf("%s.origins[%d]", path, i), o, g); ok {
-			g.origins[base] = true
-		}
+		setting, pattern := c.pattern(fmt.Sprintf("%s.origins[%d]", path, i), o, g)
+		g.settings[setting] = true
+		g.patterns = append(g.patterns, pattern)
 	}
 	c.count(path+".resources", len(con.Resources), 0, maxList)
 	for i, r := range con.Resources {
@@ -39,46 +39,43 @@ func (c *checker) grants(path string, con *abi.Connector) *grants {
 }
 
 func (c *checker) baseURL(path, s string, g *grants) {
-	base := s
 	switch name, rest, ok := template(s); {
 	case s == "":
 		c.addf(path, "missing")
 		return
-	case ok:
-		if rest != "" {
-			c.addf(path, "%q: nothing may follow the setting", shorten(s))
-		}
-		if !c.urlSetting(path, name, g) {
-			return
-		}
-		base = "{" + name + "}"
-	default:
-		if !c.settingURL(path, s) {
-			return
-		}
-		base = originPart(s)
+	case ok && rest != "":
+		c.addf(path, "%q: nothing may follow the setting", shorten(s))
+		return
+	case ok && !c.urlSetting(path, name, g), !ok && !c.settingURL(path, s):
+		return
 	}
-	if !g.granted(base) {
+	if !g.granted(s) {
 		c.addf(path, "%q is not covered by origins", shorten(s))
 	}
 }
 
-// Pattern checks "{setting}/path/*" or a match pattern, and returns what stands
-// before its path.
-func (c *checker) pattern(path, s string, g *grants) (base string, ok bool) {
-	if name, rest, isTemplate := template(s); isTemplate {
+// Pattern checks "{setting}/path/*" or a match pattern. It returns the setting or
+// the pattern, both zero if there is none.
+func (c *checker) pattern(path, s string, g *grants) (setting string, p origin.Pattern) {
+	if name, rest, ok := template(s); ok {
 		if !strings.HasPrefix(rest, "/") {
 			c.addf(path, "%q: a path such as /* has to follow the setting", shorten(s))
-			return "", false
+			return "", p
 		}
 		c.sitePath(path, strings.ReplaceAll(rest, "*", "x"))
-		return "{" + name + "}", c.urlSetting(path, name, g)
+		if !c.urlSetting(path, name, g) {
+			return "", p
+		}
+		return name, p
 	}
-	if err := checkPattern(s); err != nil {
+	p, err := origin.ParsePattern(s)
+	switch {
+	case err != nil:
 		c.addf(path, "%v", err)
-		return "", false
+	case p.String() != s:
+		c.addf(path, "%q is spelled %q", shorten(s), shorten(p.String()))
 	}
-	return originPart(s), true
+	return "", p
 }
 
 // OriginOf checks "{setting}" or an origin.
@@ -90,11 +87,14 @@ func (c *checker) originOf(path, s string, g *grants) bool {
 		}
 		return c.urlSetting(path, name, g)
 	}
-	if err := checkOrigin(s); err != nil {
+	o, err := origin.ParseOrigin(s)
+	switch {
+	case err != nil:
 		c.addf(path, "%v", err)
-		return false
+	case string(o) != s:
+		c.addf(path, "%q is spelled %q", shorten(s), shorten(string(o)))
 	}
-	return true
+	return err == nil && string(o) == s
 }
 
 func (c *checker) urlSetting(path, name string, g *grants) bool {
@@ -109,25 +109,13 @@ func (c *checker) urlSetting(path, name string, g *grants) bool {
 	return false
 }
 
-// Granted reports whether origins cover an origin or "{setting}".
-func (g *grants) granted(origin string) bool {
-	if g.origins[origin] {
-		return true
+// Granted reports whether origins cover "{setting}" or the origin of a URL.
+func (g *grants) granted(s string) bool {
+	if name, _, ok := template(s); ok {
+		return g.settings[name]
 	}
-	scheme, host, ok := strings.Cut(origin, "://")
-	if !ok {
-		return false
-	}
-	for {
-		if g.origins[scheme+"://*."+host] {
-			return true
-		}
-		_, rest, ok := strings.Cut(host, ".")
-		if !ok {
-			return false
-		}
-		host = rest
-	}
+	u, err := origin.ParseURL(s)
+	return err == nil && slices.ContainsFunc(g.patterns, func(p origin.Pattern) bool { return p.MatchOrigin(u) })
 }
 
 // Template splits "{setting}rest".
@@ -138,35 +126,12 @@ func template(s string) (setting, rest string, ok bool) {
 	return strings.Cut(s[1:], "}")
 }
 
-// OriginPart is what stands before a pattern's or URL's path.
-func originPart(s string) string {
-	scheme, rest, _ := strings.Cut(s, "://")
-	host, _, _ := strings.Cut(rest, "/")
-	return scheme + "://" + host
-}
-
 // SettingURL checks an http(s) URL without query and fragment.
 func (c *checker) settingURL(path, s string) bool {
-	rest := strings.TrimPrefix(s, originPart(s))
-	if err := checkOrigin(originPart(s)); err != nil || strings.ContainsAny(rest, "?#\\ ") || hiddenText(s) != "" {
+	u, err := origin.ParseURL(s)
+	if err != nil || u.String() != s && u.String() != s+"/" || strings.ContainsAny(s, "?#") {
 		c.addf(path, "%q is not an http or https URL without query and fragment", shorten(s))
 		return false
 	}
 	return true
-}
-
-const hostSyntax = `[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*(:[1-9][0-9]{0,4})?`
-
-func checkOrigin(s string) error {
-	if !regexp.MustCompile(`^https?://` + hostSyntax + `$`).MatchString(s) {
-		return fmt.Errorf("%q is not an origin such as https://example.org", shorten(s))
-	}
-	return nil
-}
-
-func checkPattern(s string) error {
-	if !regexp.MustCompile(`^https?://(\*\.)?` + hostSyntax + `/[A-Za-z0-9._~!$&'()*+,;=:@%/-]*$`).MatchString(s) {
-		return fmt.Errorf("%q is not a match pattern such as https://example.org/*", shorten(s))
-	}
-	return nil
 }

@@ -2,6 +2,7 @@ package release
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 )
 
@@ -38,6 +39,7 @@ func (ps Problems) Error() string {
 // A checker collects problems.
 type checker struct {
 	problems Problems
+	compiled map[string]*regexp.Regexp // by pattern
 }
 
 func (c *checker) addf(path, format string, args ...any) {

@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write golden files")
 
-func read(t *testing.T, name string) []byte {
+func read(t testing.TB, name string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", name))
 	if err != nil {

@@ -2,7 +2,6 @@ package release
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -78,9 +77,42 @@ func hidden(r rune) bool {
 // Markup names what looks like a tag, a comment or a link with a hidden target.
 // Models read <IMPORTANT> as an instruction from someone above the text.
 func markup(s string) string {
-	tag := regexp.MustCompile(`<[A-Za-z/!?|]|&[#A-Za-z0-9]{2,8};|!\[|\]\(`)
-	if m := tag.FindString(s); m != "" {
-		return "holds markup at " + strconv.Quote(m) + "; use plain words"
+	for i := range len(s) {
+		if n := markupAt(s[i:]); n > 0 {
+			return "holds markup at " + strconv.Quote(s[i:i+n]) + "; use plain words"
+		}
 	}
 	return ""
+}
+
+// MarkupAt is the length of what starts a tag, entity, image or link.
+func markupAt(s string) int {
+	if len(s) < 2 {
+		return 0
+	}
+	switch next := s[1]; s[0] {
+	case '<':
+		if strings.IndexByte("/!?|", next) >= 0 || next > '9' && asciiAlnum(next) {
+			return 2
+		}
+	case '!':
+		if next == '[' {
+			return 2
+		}
+	case ']':
+		if next == '(' {
+			return 2
+		}
+	case '&':
+		name := strings.TrimPrefix(s[1:], "#")
+		end := strings.IndexByte(name, ';')
+		if end > 0 && end <= 32 && strings.IndexFunc(name[:end], func(r rune) bool { return r > '~' || !asciiAlnum(byte(r)) }) < 0 {
+			return len(s) - len(name) + end + 1
+		}
+	}
+	return 0
+}
+
+func asciiAlnum(b byte) bool {
+	return b >= '0' && b <= '9' || b|0x20 >= 'a' && b|0x20 <= 'z'
 }

@@ -202,9 +202,22 @@ func (c *checker) condition(path string, cond abi.Condition, g *grants) {
 func (c *checker) match(path, value, pattern string) {
 	if value == "" {
 		c.addf(path, "missing")
-	} else if !regexp.MustCompile(`^(?:` + pattern + `)$`).MatchString(value) {
+	} else if !c.syntax(pattern).MatchString(value) {
 		c.addf(path, "%q does not match %s", shorten(value), pattern)
 	}
+}
+
+// Syntax compiles a pattern once for each look at a manifest.
+func (c *checker) syntax(pattern string) *regexp.Regexp {
+	re, ok := c.compiled[pattern]
+	if !ok {
+		re = regexp.MustCompile(`^(?:` + pattern + `)$`)
+		if c.compiled == nil {
+			c.compiled = map[string]*regexp.Regexp{}
+		}
+		c.compiled[pattern] = re
+	}
+	return re
 }
 
 func (c *checker) count(path string, n, least, most int) {

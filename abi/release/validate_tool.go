@@ -2,11 +2,11 @@ package release
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/abi/origin"
 )
 
 func (c *checker) tools(path string, con *abi.Connector, g *grants) {
@@ -152,10 +152,7 @@ func (c *checker) pathTemplate(rc *requestCheck, r *abi.Request) {
 		c.addf(at, "%q: %s", shorten(r.Path), fault)
 		return
 	}
-	c.sitePath(at, regexp.MustCompile(`\{[^{}]*\}`).ReplaceAllString(r.Path, "x"))
-	if strings.ContainsAny(r.Path, ";%*") {
-		c.addf(at, "%q: ;, %% and * are not accepted in a template", shorten(r.Path))
-	}
+	before := len(c.problems)
 	c.count(rc.path+".params", len(r.Params), 0, maxList)
 	given := map[string]bool{}
 	for i := range r.Params {
@@ -175,6 +172,22 @@ func (c *checker) pathTemplate(rc *requestCheck, r *abi.Request) {
 		if !given[name] {
 			c.addf(rc.path+".params", "missing: {%s} of the path", shorten(name))
 		}
+	}
+	if len(c.problems) == before {
+		c.literalPath(at, r)
+	}
+}
+
+// LiteralPath holds the template against what browsers and servers make of it.
+func (c *checker) literalPath(path string, r *abi.Request) {
+	if _, err := origin.ParseTemplate(r.Path, r.Params); err != nil {
+		c.addf(path, "%v", err)
+	}
+	switch {
+	case strings.Contains(r.Path, "*"):
+		c.addf(path, "%q: a template has no wildcards", shorten(r.Path))
+	case hiddenText(r.Path) != "":
+		c.addf(path, "%s", hiddenText(r.Path))
 	}
 }
 
@@ -297,7 +310,7 @@ func templateNames(s string) (names []string, fault string) {
 		switch {
 		case !ok:
 			return nil, "a brace is not closed"
-		case !regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,63}$`).MatchString(name):
+		case !isName(name):
 			return nil, "{" + shorten(name) + "} is not a name"
 		case slices.Contains(names, name):
 			return nil, "{" + name + "} stands there twice"
@@ -306,4 +319,14 @@ func templateNames(s string) (names []string, fault string) {
 		}
 		names, rest = append(names, name), after
 	}
+}
+
+func isName(s string) bool {
+	for i := range len(s) {
+		letter := s[i] == '_' || s[i]|0x20 >= 'a' && s[i]|0x20 <= 'z'
+		if !letter && (i == 0 || s[i] < '0' || s[i] > '9') {
+			return false
+		}
+	}
+	return s != "" && len(s) <= maxPropertyName
 }

@@ -17,8 +17,9 @@ const maxYAMLDepth = 64
 
 // A yamlDoc is a YAML document on its way to JSON.
 type yamlDoc struct {
-	json  bytes.Buffer
-	lines map[string]int // by path
+	json   bytes.Buffer
+	lines  map[string]int // by path
+	number *regexp.Regexp // JSON's syntax
 }
 
 // YAMLToJSON converts the part of YAML that has one meaning in JSON, and refuses
@@ -35,7 +36,7 @@ func yamlToJSON(text []byte) (doc []byte, lines map[string]int, err error) {
 	if err := dec.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return nil, nil, errors.New("more than one document")
 	}
-	d := &yamlDoc{lines: map[string]int{}}
+	d := &yamlDoc{lines: map[string]int{}, number: regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)}
 	if root.Kind != yaml.DocumentNode || len(root.Content) != 1 {
 		return nil, nil, errors.New("not a document with one value")
 	}
@@ -126,7 +127,7 @@ func (d *yamlDoc) scalar(n *yaml.Node, path string) error {
 		}
 		d.json.WriteString(n.Value)
 	case "!!int", "!!float":
-		if !isJSONNumber(n.Value) {
+		if !d.number.MatchString(n.Value) {
 			return yamlError(n, path, "%q is a number in YAML and not in JSON; put it in quotes if it is text", shorten(n.Value))
 		}
 		d.json.WriteString(n.Value)
@@ -145,10 +146,6 @@ func (d *yamlDoc) string(s string) error {
 	}
 	d.json.Write(b)
 	return nil
-}
-
-func isJSONNumber(s string) bool {
-	return regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`).MatchString(s)
 }
 
 func yamlError(n *yaml.Node, path, format string, args ...any) error {

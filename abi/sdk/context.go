@@ -103,9 +103,7 @@ func (c *Context) Text(selector string) (string, error) {
 // Texts is the text of every element that selector matches in the current page.
 // None is an empty list.
 func (c *Context) Texts(selector string) ([]string, error) {
-	col := Text("texts", selector)
-	col.List, col.Optional = true, true
-	res, err := c.Read(Extract("it", Fields(col)))
+	res, err := c.Read(Extract("it", Fields(Texts("texts", selector))))
 	if err != nil {
 		return nil, err
 	}

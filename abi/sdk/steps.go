@@ -86,6 +86,17 @@ func Lines(name, selector string) abi.Col {
 	return abi.Col{Name: name, Selector: selector, Kind: abi.KindLines}
 }
 
+// Raw is a column with an element's text as it stands in the document, white
+// space included.
+func Raw(name, selector string) abi.Col {
+	return abi.Col{Name: name, Selector: selector, Kind: abi.KindRaw}
+}
+
+// Texts is a column with the texts of all matches, which may be none.
+func Texts(name, selector string) abi.Col {
+	return abi.Col{Name: name, Selector: selector, List: true, Optional: true}
+}
+
 // Int is a column with the first whole number in an element's text.
 func Int(name, selector string) abi.Col {
 	return abi.Col{Name: name, Selector: selector, Type: abi.TypeInt}
@@ -94,6 +105,11 @@ func Int(name, selector string) abi.Col {
 // Attr is a column with an attribute.
 func Attr(name, selector, attr string) abi.Col {
 	return abi.Col{Name: name, Selector: selector, Kind: abi.KindAttr, Attr: attr}
+}
+
+// IntAttr is a column with the first whole number in an attribute.
+func IntAttr(name, selector, attr string) abi.Col {
+	return abi.Col{Name: name, Selector: selector, Kind: abi.KindAttr, Attr: attr, Type: abi.TypeInt}
 }
 
 // URL is a column with a link's target as an absolute URL.

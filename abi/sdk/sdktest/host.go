@@ -23,6 +23,10 @@ type Host struct {
 	OnAct   func(abi.Program) abi.Answer
 	OnFetch func(abi.FetchRequest) abi.FetchAnswer
 
+	// Manifest, where it is given, is what arguments, result and the use of
+	// capabilities are held against.
+	Manifest *abi.Manifest
+
 	Settings map[string]string
 	Locale   string    // default en
 	Now      time.Time // default 2026-01-02 03:04:05 UTC
@@ -46,17 +50,25 @@ func Call[Out any](t *testing.T, p sdk.Plugin, h *Host, tool string, args any) (
 	if h.Locale == "" {
 		h.Locale = "en"
 	}
+	var declaration *abi.Tool
+	if h.Manifest != nil {
+		declaration = declared(t, h.Manifest, tool)
+		checkSchema(t, "arguments", declaration.Input, encode(t, args))
+	}
 	input := grease(t, abi.CallInput{
 		V: abi.Version, Tool: tool, Args: encode(t, args), Now: h.Now.UnixMilli(), Seed: h.Seed,
 		Settings: h.Settings, Locale: h.Locale,
 	})
 	var result abi.CallOutput
-	decode(t, p.ServeWith(&link{t: t, host: h}, input), &result)
+	decode(t, p.ServeWith(&link{t: t, host: h, tool: declaration}, input), &result)
 	switch {
 	case result.OK && result.Error != nil, !result.OK && result.Error == nil, !result.OK && result.Result != nil:
 		t.Fatalf("the module's output is neither result nor error: %+v", result)
 	case !result.OK:
 		return out, result.Error.AsError("")
+	}
+	if declaration != nil {
+		checkSchema(t, "result", declaration.Output, result.Result)
 	}
 	decode(t, result.Result, &out)
 	return out, nil
@@ -84,6 +96,15 @@ func Failed(step int, code abi.Code, message string) abi.Answer {
 type link struct {
 	t    *testing.T
 	host *Host
+	tool *abi.Tool // nil without a manifest
+}
+
+// Uses fails the test if the tool has not declared a capability.
+func (l *link) uses(c abi.Capability) {
+	l.t.Helper()
+	if l.tool != nil && !slices.Contains(l.tool.Capabilities, c) {
+		l.t.Errorf("the tool %q used %s and has not declared it", l.tool.Name, c)
+	}
 }
 
 func (l *link) Read(program []byte) []byte { return l.run("read", program, l.host.OnRead) }
@@ -91,6 +112,7 @@ func (l *link) Act(program []byte) []byte  { return l.run("act", program, l.host
 
 func (l *link) run(name string, program []byte, answer func(abi.Program) abi.Answer) []byte {
 	l.t.Helper()
+	l.uses(abi.Capability(name))
 	var p abi.Program
 	decode(l.t, program, &p)
 	if answer == nil {
@@ -110,6 +132,7 @@ func (l *link) run(name string, program []byte, answer func(abi.Program) abi.Ans
 
 func (l *link) Fetch(request []byte) []byte {
 	l.t.Helper()
+	l.uses(abi.CapFetch)
 	var r abi.FetchRequest
 	decode(l.t, request, &r)
 	if l.host.OnFetch == nil {
@@ -121,6 +144,7 @@ func (l *link) Fetch(request []byte) []byte {
 
 func (l *link) Progress(report []byte) []byte {
 	l.t.Helper()
+	l.uses(abi.CapProgress)
 	var r abi.ProgressReport
 	decode(l.t, report, &r)
 	l.host.Reports = append(l.host.Reports, r)
