@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/binary"
@@ -52,27 +53,26 @@ func openCacheStore(dir string) (*cacheStore, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &cacheStore{dir: dir, key: key, engine: engineName()}, nil
+	info, _ := debug.ReadBuildInfo()
+	return &cacheStore{dir: dir, key: key, engine: engineName(info)}, nil
 }
 
 // engineName names everything that machine code depends on, but for the
-// processor's features, which the engine looks after.
-func engineName() string {
+// processor's features, which the engine looks after. A build without module
+// information, such as a test's, says dev.
+func engineName(info *debug.BuildInfo) string {
 	versions := map[string]string{}
-	if info, ok := debug.ReadBuildInfo(); ok {
+	if info != nil {
 		for _, d := range info.Deps {
+			if d.Replace != nil {
+				d = d.Replace
+			}
 			versions[d.Path] = d.Version
 		}
 	}
-	version := func(path string) string {
-		if v := versions[path]; v != "" {
-			return v
-		}
-		return "dev"
-	}
 	return strings.Join([]string{
-		"wazero", version("github.com/tetratelabs/wazero"),
-		"extism", version("github.com/extism/go-sdk"), runtime.GOOS, runtime.GOARCH,
+		"wazero", cmp.Or(versions["github.com/tetratelabs/wazero"], "dev"),
+		"extism", cmp.Or(versions["github.com/extism/go-sdk"], "dev"), runtime.GOOS, runtime.GOARCH,
 	}, "-")
 }
 

@@ -171,6 +171,9 @@ func (w *worker) serve(ctx context.Context, d *desk, payload []byte) error {
 	if err != nil {
 		return err
 	}
+	if ctx.Err() != nil { // nobody waits for what the guest would make of it
+		return ended(ctx)
+	}
 	return w.send(frame{kind: kindAnswer, payload: answer})
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"log/slog"
 	"os"
 	"sync"
@@ -15,11 +16,21 @@ import (
 	"github.com/drawbridge-mcp/drawbridge/test/wasmtest"
 )
 
-// TestMain lets the test binary play the worker.
+// TestMain lets the test binary play the worker, and workers that are none.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == WorkerCommand {
-		os.Exit(WorkerMain(os.Stdin, os.Stdout, os.Stderr))
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case WorkerCommand:
+			os.Exit(WorkerMain(os.Stdin, os.Stdout, os.Stderr))
+		case "hostile":
+			playHostile(os.Args[2])
+			return
+		case "probe":
+			playProbe()
+			return
+		}
 	}
+	flag.Bool("update", false, "rewrite golden files")
 	os.Exit(m.Run())
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -106,6 +107,9 @@ type spawner struct {
 }
 
 func newSpawner() *spawner {
+	// What this process was started with and does not know of is not a worker's.
+	// Go marks what it opens itself; older kernels can't do this and go without.
+	_ = unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
 	s := &spawner{jobs: make(chan func()), quit: make(chan struct{}), done: make(chan struct{})}
 	go func() {
 		defer close(s.done)

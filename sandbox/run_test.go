@@ -209,7 +209,7 @@ func TestDeadlineKills(t *testing.T) {
 	for name, g := range map[string]wasmtest.Module{
 		"loop":    wasmtest.Guest(nil, wasmtest.Loop()),
 		"explode": wasmtest.Explode(),
-		"fill":    wasmtest.FillForLong(20000),
+		"fill":    wasmtest.FillForLong(2000),
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := guestModule(t, s, g)

@@ -30,6 +30,7 @@ type Func struct {
 	Type   string
 	Locals string // value letters
 	Body   [][]byte
+	Raw    []byte // locals, instructions and end as they stand, in place of Locals and Body
 }
 
 // Limits are a size and an optional maximum.
@@ -56,6 +57,9 @@ func (m Module) Bytes() []byte {
 	for i, f := range m.Funcs {
 		funcs = append(funcs, U(typeOf(f.Type)))
 		body := slices.Concat(locals(f.Locals), slices.Concat(f.Body...), []byte{0x0b})
+		if f.Raw != nil {
+			body = f.Raw
+		}
 		code = append(code, slices.Concat(U(uint32(len(body))), body))
 		if f.Export != "" {
 			exports = append(exports, slices.Concat(name(f.Export), []byte{0}, U(uint32(len(m.Imports)+i))))

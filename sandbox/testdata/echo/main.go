@@ -31,9 +31,6 @@ func call() int32 {
 		"calls":  calls,
 		"env":    len(os.Environ()),
 	}
-	if _, err := os.Open("/etc/passwd"); err != nil {
-		out["open"] = err.Error()
-	}
 	if err := pdk.OutputJSON(out); err != nil {
 		pdk.SetError(err)
 		return 1
