@@ -8,8 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/gowebpki/jcs"
-
 	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/abi/release"
 	"github.com/drawbridge-mcp/drawbridge/abi/strictjson"
@@ -277,9 +275,6 @@ func (h *Host) RemovePlugin(ctx context.Context, name string) error {
 func (h *Host) note(ctx context.Context, what, detail string) error {
 	return h.opts.Audit.Note(ctx, audit.Event{What: what, Detail: detail})
 }
-
-// canonical returns a JSON text whose bytes depend on its meaning only.
-func canonical(raw []byte) ([]byte, error) { return jcs.Transform(raw) }
 
 // explainWrites says in plain words what a destructive tool may send.
 func explainWrites(t *tool) []string {

@@ -28,6 +28,7 @@ type call struct {
 	guard   *guard.Guard
 	lease   *lease
 	account string
+	grant   gate.Grant
 	row     audit.ID
 	out     json.RawMessage
 	started time.Time
@@ -86,25 +87,18 @@ func (c *call) timeout() time.Duration {
 	}
 	d = min(d, abi.MaxCallTimeout)
 	if c.tool.Destructive {
-		d += c.host.gate.Wait() // a person's time is not the tool's
+		d += c.host.opts.Wait // a person's time is not the tool's
 	}
 	return d
 }
 
 func (c *call) validate(context.Context) error {
-	args := c.req.Args
-	if len(args) == 0 {
-		args = json.RawMessage("{}")
-	}
-	if err := strictjson.Check(args, strictjson.MaxBytes(abi.MaxArgs), strictjson.AnyText()); err != nil {
-		return abi.Errorf(abi.ErrInvalidArgs, c.tool.Name, "%w", err)
-	}
-	if err := c.tool.in.Validate(args); err != nil {
+	args, err := gate.Canonical(c.req.Args)
+	if err != nil {
 		return err
 	}
-	var err error
-	c.args, err = canonical(args)
-	return err
+	c.args = args
+	return c.tool.in.Validate(args)
 }
 
 // identify finds out which account the site knows the browser as, in a tab
@@ -126,10 +120,9 @@ func (c *call) identify(ctx context.Context) error {
 }
 
 func (c *call) allow(ctx context.Context) error {
-	if !c.tool.Destructive {
-		return c.host.gate.Permit(ctx, c.subject())
-	}
-	return c.host.gate.Allow(ctx, c.subject())
+	var err error
+	c.grant, err = c.host.gate.Allow(ctx, c.subject())
+	return err
 }
 
 func (c *call) subject() gate.Subject {

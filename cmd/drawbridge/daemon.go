@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"os"
 	"time"
 
@@ -88,4 +90,43 @@ func daemonEnv() []string {
 		}
 	}
 	return env
+}
+
+// stopDaemon asks the running daemon to end and waits until it has.
+func (a *app) stopDaemon(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	dirs, err := a.dirs()
+	if err != nil {
+		return err
+	}
+	info, held, err := platform.ReadLock(dirs.LockFile())
+	if err != nil {
+		return err
+	}
+	if !held {
+		a.show(map[string]bool{"stopped": false}, func(w io.Writer) { fmt.Fprintln(w, "no daemon is running") })
+		return nil
+	}
+	if err := signalStop(info.PID); err != nil {
+		return abi.Errorf(abi.ErrInternal, "stop", "asking process %d to end: %w", info.PID, err)
+	}
+	err = poll(ctx, func() (bool, error) {
+		_, held, err := platform.ReadLock(dirs.LockFile())
+		return !held, err
+	})
+	if err != nil {
+		return err
+	}
+	a.show(map[string]bool{"stopped": true}, func(w io.Writer) { fmt.Fprintf(w, "stopped process %d\n", info.PID) })
+	return nil
+}
+
+// signalStop works with a daemon of any version, unlike its own protocol.
+func signalStop(pid int) error {
+	p, err := os.FindProcess(pid)
+	if err != nil {
+		return err
+	}
+	return p.Signal(os.Interrupt)
 }

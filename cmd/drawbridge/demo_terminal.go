@@ -27,7 +27,7 @@ type keystroke struct {
 // codeShown stands for the code that a prompt asks to be retyped.
 const codeShown = "\x00code"
 
-var shownCode = regexp.MustCompile(`type ([A-Z0-9]+) `)
+var shownCode = regexp.MustCompile(`type (\S+) \(`)
 
 // agree retypes the code that a question shows.
 func agree() []keystroke { return []keystroke{{"refuses): ", codeShown}} }

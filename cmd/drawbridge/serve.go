@@ -15,6 +15,7 @@ import (
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/host"
+	"github.com/drawbridge-mcp/drawbridge/host/browser"
 	"github.com/drawbridge-mcp/drawbridge/host/control"
 	"github.com/drawbridge-mcp/drawbridge/host/mcpserver"
 	"github.com/drawbridge-mcp/drawbridge/host/platform"
@@ -43,6 +44,7 @@ func (a *app) serveCmd() *cobra.Command {
 type daemon struct {
 	parts   *parts
 	mcp     *mcpserver.Server
+	control *control.Server
 	started time.Time
 	http    string // host:port
 	stop    context.CancelFunc
@@ -65,7 +67,7 @@ func (a *app) serve(ctx context.Context, port int) error {
 		return err
 	}
 	defer lock.Unlock()
-	d := &daemon{stop: stop, started: time.Now(), logger: newLogger(a.stderr)}
+	d := &daemon{stop: stop, started: time.Now(), logger: newLogger(a.stderr), control: &control.Server{Version: version}}
 	if d.parts, err = build(ctx, dirs, d); err != nil {
 		return err
 	}
@@ -87,7 +89,9 @@ func (d *daemon) listen(ctx context.Context, dirs platform.Dirs, lock *platform.
 	}
 	srv := d.webServer(ctx)
 	failed := make(chan error, 2)
-	ctl := &control.Server{Host: d.parts.host, Clients: d.parts.clients, Gate: d.parts.gate, Audit: d.parts.audit, Daemon: d, Logger: d.logger, Version: version}
+	ctl := d.control
+	ctl.Host, ctl.Clients, ctl.Gate, ctl.Audit = d.parts.host, d.parts.clients, d.parts.gate, d.parts.audit
+	ctl.Daemon, ctl.Logger = d, d.logger
 	go func() { failed <- srv.Serve(web) }()
 	go func() { failed <- ctl.Serve(ctx, sock) }()
 	info := platform.LockInfo{PID: os.Getpid(), Version: version, Socket: dirs.Socket(), HTTP: d.http}
@@ -126,7 +130,8 @@ func (d *daemon) ServeMCP(ctx context.Context, stream net.Conn, p host.Principal
 
 // Status describes the daemon.
 func (d *daemon) Status() control.Status {
-	return control.Status{Version: version, PID: os.Getpid(), HTTP: d.http, Started: d.started, Browser: d.parts.browserPath}
+	path, _ := browser.Find() // empty if there is none; doctor says more
+	return control.Status{Version: version, PID: os.Getpid(), HTTP: d.http, Started: d.started, Browser: path}
 }
 
 // Stop ends the daemon.

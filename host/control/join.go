@@ -10,6 +10,7 @@ import (
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/host"
+	"github.com/drawbridge-mcp/drawbridge/host/gate"
 	"github.com/drawbridge-mcp/drawbridge/host/platform"
 )
 
@@ -39,40 +40,53 @@ func (c *connected) remove(p platform.Process) {
 	}
 }
 
-// parentOf returns the connected client that one of line is, if any.
-func (c *connected) parentOf(line []platform.Process) (platform.Process, bool) {
+// processes lists the connected clients for the gate.
+func (c *connected) processes() []gate.Process {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, p := range line {
-		for _, q := range c.list {
-			if p.PID == q.PID && p.StartTime == q.StartTime {
-				return q, true
-			}
-		}
-	}
-	return platform.Process{}, false
+	return gateProcesses(c.list)
 }
 
-// person makes sure that the caller may decide in a person's name: it has a
-// terminal, and no connected MCP client started it. That is a hurdle for an
-// agent's shell and not a wall; SECURITY.md says what gets past it.
-func (s *Server) person(r *http.Request) error {
+func gateProcesses(list []platform.Process) []gate.Process {
+	out := make([]gate.Process, len(list))
+	for i, p := range list {
+		out[i] = gate.Process{PID: p.PID, Start: p.StartTime, TTY: p.TTY}
+	}
+	return out
+}
+
+// Lineage lists a process and its ancestors for the gate.
+func Lineage(pid int) ([]gate.Process, error) {
+	line, err := platform.Ancestors(pid)
+	return gateProcesses(line), err
+}
+
+// approver says who is at the other end of a request, as the kernel knows it.
+func approver(r *http.Request) (gate.Approver, error) {
 	peer, err := platform.PeerOf(connOf(r))
 	if err != nil {
-		return err
+		return gate.Approver{}, err
 	}
 	line, err := platform.Ancestors(peer.PID)
 	if err != nil {
-		return abi.Errorf(abi.ErrConfirmationDenied, "confirm", "can't tell who asks: %w", err)
+		return gate.Approver{}, abi.Errorf(abi.ErrForbidden, "approve", "can't tell who asks: %w", err)
 	}
-	if line[0].TTY == "" {
-		return abi.Errorf(abi.ErrConfirmationDenied, "confirm", "process %d has no terminal: a person has to decide", peer.PID)
-	}
-	if client, ok := s.clients.parentOf(line); ok {
-		return abi.Errorf(abi.ErrConfirmationDenied, "confirm", "process %d was started by a connected MCP client (process %d): a person has to decide, in a terminal of their own", peer.PID, client.PID)
-	}
-	return nil
+	return gate.Approver{PID: peer.PID, Start: line[0].StartTime, UID: peer.UID, TTY: line[0].TTY, Via: gate.ViaTerminal}, nil
 }
+
+// person makes sure that the caller may decide in a person's name, by the
+// gate's rules. They are a hurdle for an agent's shell and not a wall;
+// SECURITY.md says what gets past them.
+func (s *Server) person(r *http.Request) (gate.Approver, error) {
+	by, err := approver(r)
+	if err != nil {
+		return by, err
+	}
+	return by, s.Gate.MayAnswer(by)
+}
+
+// Connected lists the processes of connected clients, for gate.Options.
+func (s *Server) Connected() []gate.Process { return s.clients.processes() }
 
 // joinMCP turns the connection into the byte stream of one MCP client.
 func (s *Server) joinMCP(w http.ResponseWriter, r *http.Request) {

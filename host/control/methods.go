@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/host"
 )
 
@@ -79,7 +78,7 @@ func confirm(_ context.Context, r *request) (any, error) {
 		return nil, err
 	}
 	if p.Code != "" {
-		if err := r.server.person(r.http); err != nil {
+		if _, err := r.server.person(r.http); err != nil {
 			_ = r.server.Host.Questions.Answer(p.ID, "") // a refused answer ends it
 			return nil, err
 		}
@@ -221,5 +220,3 @@ func login(ctx context.Context, r *request) (any, error) {
 	account, err := r.server.Host.Login(ctx, p.Connector, form)
 	return LoginResult{Account: account}, err
 }
-
-var _ = abi.Version

@@ -13,11 +13,17 @@ import (
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/host"
+	"github.com/drawbridge-mcp/drawbridge/host/audit"
+	"github.com/drawbridge-mcp/drawbridge/host/clients"
+	"github.com/drawbridge-mcp/drawbridge/host/gate"
 )
 
 // A Server answers the command line. Its fields are set before Serve.
 type Server struct {
 	Host    *host.Host
+	Gate    *gate.Gate
+	Clients *clients.Store
+	Audit   *audit.Log
 	Daemon  Daemon
 	Logger  *slog.Logger
 	Version string
