@@ -68,8 +68,11 @@ func tracker(t testing.TB) guard.Spec {
 
 func commentFields() []abi.Param {
 	return []abi.Param{
-		{Name: "id", Arg: "id"}, {Name: "UpdateType", Const: constant("private")}, {Name: "UpdateContent", Arg: "text"},
-		{Name: "CSRF", Token: true}, {Name: "SubmitTicket", Any: abi.ValueInt},
+		{Name: "id", Arg: "id"},
+		{Name: "UpdateType", Const: constant("private")},
+		{Name: "UpdateContent", Arg: "text"},
+		{Name: "CSRF", Token: true},
+		{Name: "SubmitTicket", Any: abi.ValueInt},
 	}
 }
 
