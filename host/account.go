@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
-	"github.com/drawbridge-mcp/drawbridge/abi/origin"
 	"github.com/drawbridge-mcp/drawbridge/host/guard"
 )
 
@@ -65,7 +64,14 @@ func (h *Host) account(ctx context.Context, conn *connector, l *lease) (string, 
 	if conn.def.Account == nil {
 		return "", nil
 	}
-	return l.page.Text(ctx, conn.def.Account.Selector, conn.def.Account.Attr)
+	text, found, err := l.page.Text(ctx, nil, conn.def.Account.Selector, conn.def.Account.Attr)
+	if err != nil {
+		return "", err
+	}
+	if !found {
+		return "", abi.Errorf(abi.ErrSelectorDrift, "account", "no element matches %q on %q", conn.def.Account.Selector, conn.def.Health.Path)
+	}
+	return text, nil
 }
 
 // namesArguments reports whether a list's meaning depends on a call's arguments.
@@ -105,11 +111,3 @@ func guestError(t *tool, e *abi.ErrorData) error {
 	}
 	return err
 }
-
-// sameOrigin reports whether two addresses have the same origin.
-func sameOrigin(a, b string) bool {
-	x, err1 := origin.ParseURL(a)
-	y, err2 := origin.ParseURL(b)
-	return err1 == nil && err2 == nil && x.Origin() == y.Origin()
-}
-

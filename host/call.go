@@ -100,7 +100,7 @@ func (c *call) validate(context.Context) error {
 		return abi.Errorf(abi.ErrInvalidArgs, c.tool.Name, "%w", err)
 	}
 	if err := c.tool.in.Validate(args); err != nil {
-		return abi.Errorf(abi.ErrInvalidArgs, c.tool.Name, "%w", err)
+		return err
 	}
 	var err error
 	c.args, err = canonical(args)
@@ -138,7 +138,7 @@ func (c *call) subject() gate.Subject {
 		Connector: c.tool.conn.def.ID, Tool: c.tool.Dotted, Title: c.tool.Title,
 		Definition: c.tool.definition, ModuleSHA256: c.tool.conn.plugin.sha256, Release: c.tool.conn.plugin.ref,
 		Args: c.args, Origin: string(c.tool.conn.site.base.Origin()), Account: c.account,
-		Destructive: c.tool.Destructive, Writes: explainWrites(c.tool.def),
+		Destructive: c.tool.Destructive, Writes: explainWrites(c.tool),
 	}
 }
 
@@ -218,8 +218,9 @@ func (c *call) check(context.Context) error {
 }
 
 func (c *call) redact(context.Context) error {
-	c.out = c.host.redact.JSON(c.out)
-	return nil
+	var err error
+	c.out, err = c.host.redact.Result(c.out)
+	return err
 }
 
 func (c *call) close() {

@@ -1,9 +1,8 @@
 package host
 
 import (
-	"encoding/json"
 	"fmt"
-	"maps"
+	"log/slog"
 	"slices"
 	"strings"
 
@@ -51,8 +50,8 @@ type catalog struct {
 
 // load builds the catalog from what is installed. A plugin that can't be
 // trusted or read is left out and reported; the others go on.
-func load(reg *registry.Client, box *sandbox.Sandbox) (*catalog, error) {
-	installed, err := reg.Installed()
+func (h *Host) load() (*catalog, error) {
+	installed, err := h.opts.Registry.Installed()
 	if err != nil {
 		return nil, err
 	}
@@ -61,8 +60,8 @@ func load(reg *registry.Client, box *sandbox.Sandbox) (*catalog, error) {
 		tools: map[string]*tool{}, problems: map[string]*abi.Error{},
 	}
 	for _, in := range installed {
-		if err := c.add(reg, box, in); err != nil {
-			c.problems[in.Name()] = Safe(err)
+		if err := c.add(h, in); err != nil {
+			c.problems[in.Plugin()] = Safe(err)
 		}
 	}
 	for name, t := range c.tools {
@@ -75,23 +74,30 @@ func load(reg *registry.Client, box *sandbox.Sandbox) (*catalog, error) {
 }
 
 // add loads one installed plugin; it changes c only if all of it is usable.
-func (c *catalog) add(reg *registry.Client, box *sandbox.Sandbox, in registry.Installed) error {
-	loaded, err := reg.Load(in.Name())
+func (c *catalog) add(h *Host, in registry.Entry) error {
+	loaded, err := h.opts.Registry.Load(in.Plugin())
 	if err != nil {
 		return err
 	}
-	p := &plugin{ref: in.Ref(), release: loaded.Release, sha256: loaded.Release.Module.SHA256}
+	for _, w := range loaded.Warnings {
+		h.opts.Logger.Warn("plugin needs attention", slog.String("plugin", in.Plugin()), slog.String("warning", w))
+	}
+	p := &plugin{ref: in.Plugin() + "@" + in.Version, release: loaded.Release, sha256: loaded.Release.Module.SHA256}
 	if p.release.Category != abi.CategoryConnector {
-		c.plugins[in.Name()] = p
+		c.plugins[in.Plugin()] = p
 		return nil
 	}
-	if p.module, err = box.Module(loaded.Module, p.release.Capabilities); err != nil {
+	if p.module, err = h.opts.Sandbox.Module(loaded.Wasm, p.release.Capabilities); err != nil {
+		return err
+	}
+	settings, err := h.settings.get(in.Plugin())
+	if err != nil {
 		return err
 	}
 	var conns []*connector
 	var tools []*tool
 	for i := range p.release.Connectors {
-		conn, list, err := newConnector(p, &p.release.Connectors[i], in.Settings)
+		conn, list, err := newConnector(p, &p.release.Connectors[i], settings)
 		if err != nil {
 			return err
 		}
@@ -100,7 +106,7 @@ func (c *catalog) add(reg *registry.Client, box *sandbox.Sandbox, in registry.In
 	if err := c.collision(conns, tools); err != nil {
 		return err
 	}
-	c.plugins[in.Name()] = p
+	c.plugins[in.Plugin()] = p
 	for _, conn := range conns {
 		c.connectors[conn.def.ID] = conn
 	}
@@ -164,7 +170,7 @@ func newTool(conn *connector, def *abi.Tool) (*tool, error) {
 	if t.out, err = release.CompileSchema(def.Output); err != nil {
 		return nil, fmt.Errorf("output schema of %s: %w", t.Dotted, err)
 	}
-	if t.definition, err = json.Marshal(def); err != nil {
+	if t.definition, err = release.CanonicalTool(*def); err != nil {
 		return nil, err
 	}
 	if t.reads, err = conn.site.requests(def.Reads, conn.settings, conn.def); err != nil {
@@ -172,9 +178,4 @@ func newTool(conn *connector, def *abi.Tool) (*tool, error) {
 	}
 	t.writes, err = conn.site.requests(def.Writes, conn.settings, conn.def)
 	return t, err
-}
-
-// names returns what the catalog's connectors are called, for error messages.
-func (c *catalog) names() []string {
-	return slices.Sorted(maps.Keys(c.connectors))
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"mime/multipart"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
@@ -69,16 +70,9 @@ func (g *grantedPage) body(ctx context.Context, b *abi.FetchBody, f *browser.Fet
 	if b == nil {
 		return nil
 	}
-	fields := make([]abi.Field, len(b.Fields))
-	for i, fd := range b.Fields {
-		if fd.Token != "" {
-			value, err := g.page.Value(ctx, fd.Token)
-			if err != nil {
-				return err
-			}
-			fd.Value = value
-		}
-		fields[i] = fd
+	fields, err := g.tokens(ctx, b.Fields)
+	if err != nil {
+		return err
 	}
 	switch b.Encoding {
 	case abi.EncodingNone:
@@ -87,7 +81,6 @@ func (g *grantedPage) body(ctx context.Context, b *abi.FetchBody, f *browser.Fet
 		f.ContentType, f.Body = "application/x-www-form-urlencoded", urlEncode(fields)
 		return nil
 	case abi.EncodingMultipart:
-		var err error
 		f.ContentType, f.Body, err = multipartEncode(fields)
 		return err
 	case abi.EncodingJSON:
@@ -95,6 +88,31 @@ func (g *grantedPage) body(ctx context.Context, b *abi.FetchBody, f *browser.Fet
 		return nil
 	}
 	return abi.Errorf(abi.ErrInvalidArgs, "fetch", "encoding %q is unknown", b.Encoding)
+}
+
+// tokens fills in the form tokens that fields ask for, read from the page in one
+// message. The module never sees them.
+func (g *grantedPage) tokens(ctx context.Context, fields []abi.Field) ([]abi.Field, error) {
+	fields = slices.Clone(fields)
+	var selectors []string
+	for _, f := range fields {
+		if f.Token != "" {
+			selectors = append(selectors, f.Token)
+		}
+	}
+	if len(selectors) == 0 {
+		return fields, nil
+	}
+	values, err := g.page.Values(ctx, selectors)
+	if err != nil {
+		return nil, err
+	}
+	for i := range fields {
+		if fields[i].Token != "" {
+			fields[i].Value, values = values[0], values[1:]
+		}
+	}
+	return fields, nil
 }
 
 // urlEncode keeps the fields' order, as a form does.
@@ -136,7 +154,7 @@ func (g *grantedPage) parse(ctx context.Context, req *abi.FetchRequest, res brow
 		if req.Schema == nil {
 			return nil, abi.Errorf(abi.ErrInvalidArgs, "fetch", `"schema" is missing`)
 		}
-		got, err := g.page.ExtractHTML(ctx, string(res.Body), *req.Schema)
+		got, err := g.page.ExtractHTML(ctx, string(res.Body), res.URL, *req.Schema)
 		if err != nil {
 			return nil, err
 		}

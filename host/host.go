@@ -25,6 +25,7 @@ type Options struct {
 	Audit    *audit.Log
 	Launch   func(ctx context.Context, headless bool) (*browser.Browser, error)
 	Logger   *slog.Logger
+	Settings string           // path of the file that keeps plugins' settings
 	Locale   string           // BCP 47; default en
 	Now      func() time.Time // default time.Now
 	Changed  func()           // called after the list of tools changed; may be nil
@@ -39,7 +40,11 @@ type Host struct {
 	redact  *redact.Redactor
 	catalog atomic.Pointer[catalog]
 
-	admin sync.Mutex // one install, removal or login at a time
+	// Questions are what waits for a person beside the gate's approvals.
+	Questions Questions
+
+	settings *settingsFile
+	admin    sync.Mutex // one install, removal or login at a time
 }
 
 // New makes a host and loads what is installed. A plugin that can't be loaded
@@ -53,7 +58,8 @@ func New(o Options) (*Host, error) {
 	}
 	h := &Host{
 		opts: o, gate: o.Gate, journal: newJournal(o.Audit, o.Logger), redact: redact.New(),
-		tabs: &tabs{browsers: &supervisor{launch: o.Launch}, open: map[tabKey]*tab{}},
+		settings: &settingsFile{path: o.Settings},
+		tabs:     &tabs{browsers: &supervisor{launch: o.Launch}, open: map[tabKey]*tab{}},
 	}
 	return h, h.Reload()
 }
@@ -67,7 +73,7 @@ func (h *Host) Close() error {
 
 // Reload reads again what is installed and tells clients if the tools changed.
 func (h *Host) Reload() error {
-	next, err := load(h.opts.Registry, h.opts.Sandbox)
+	next, err := h.load()
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ func (h *Host) formLogin(ctx context.Context, conn *connector, form *FormLogin) 
 	}
 	ctx, cancel := context.WithTimeout(ctx, abi.MaxCallTimeout)
 	defer cancel()
-	h.redact.Secret(form.Password)
+	h.redact.Add(form.Password)
 	page, err := h.openLogin(ctx, conn)
 	if err != nil {
 		return "", err

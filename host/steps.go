@@ -7,6 +7,7 @@ import (
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/abi/origin"
+	"github.com/drawbridge-mcp/drawbridge/host/browser"
 )
 
 // step runs one step and puts what it yields into ans.
@@ -88,7 +89,7 @@ func (g *grantedPage) act(ctx context.Context, s *abi.Step) error {
 // shows up in the page only as something that did not happen.
 func (g *grantedPage) refusal(err error) error {
 	for _, r := range g.page.Refused() {
-		if r.Document {
+		if r.Kind == browser.KindDocument || r.Kind == browser.KindPopup {
 			return r.Err
 		}
 	}

@@ -106,6 +106,22 @@ func (t *tabs) own(ctx context.Context, g *guard.Guard) (*lease, error) {
 	return &lease{page: page, guard: g, release: func() { _ = page.Close() }}, nil
 }
 
+// plain opens a tab that can do no more than show who is signed in.
+func (t *tabs) plain(ctx context.Context, conn *connector) (*lease, error) {
+	g, err := guard.New(conn.spec(nil))
+	if err != nil {
+		return nil, err
+	}
+	return t.own(ctx, g)
+}
+
+// rearm puts a call's own tab under another guard, by a reload: what the page
+// under the old one still does is refused.
+func (t *tabs) rearm(ctx context.Context, l *lease, g *guard.Guard) error {
+	l.guard = g
+	return l.page.Reset(ctx, browser.Policy{Check: checker(g)})
+}
+
 // forget closes the tabs of a connector, such as before it is removed.
 func (t *tabs) forget(connector string) {
 	t.mu.Lock()
@@ -129,7 +145,16 @@ func checker(g *guard.Guard) func(browser.Request) error {
 	return func(r browser.Request) error {
 		return g.Decide(guard.Observed{
 			Method: r.Method, URL: r.URL, ContentType: r.ContentType, Body: r.Body,
-			BodyComplete: r.BodyComplete, Kind: guard.Kind(r.Kind), Tokens: r.Tokens,
+			BodyComplete: r.BodyComplete, Kind: kindOf(r.Kind), Tokens: r.Tokens,
 		})
 	}
+}
+
+// kindOf translates what a request is for. What the guard has no word for is
+// none of a page's resources.
+func kindOf(k browser.Kind) guard.Kind {
+	if k == browser.KindStyle {
+		return guard.KindStylesheet
+	}
+	return guard.Kind(k)
 }
