@@ -391,6 +391,22 @@ func TestCheckNavigation(t *testing.T) {
 	}
 }
 
+func TestThePageIsAskedOnce(t *testing.T) {
+	spec := tracker(t)
+	other := spec.Writes[0]
+	other.Fields = append(commentFields(), abi.Param{Name: "Cc", Empty: true})
+	spec.Writes = []abi.Request{other, spec.Writes[0]}
+	g, asked := newGuard(t, spec), 0
+	o := post(rt+"/Ticket/Update.html", form, update)
+	o.Tokens = func(v string) bool {
+		asked++
+		return g.Sent() == 0 && holds(v) // a guard that is asked meanwhile answers
+	}
+	if err := g.Decide(o); err != nil || asked != 1 {
+		t.Errorf("%v, asked %d times", err, asked)
+	}
+}
+
 func TestVerdictCarriesTheDialog(t *testing.T) {
 	v, err := newGuard(t, tracker(t)).Judge(post(rt+"/Ticket/Update.html", form, update))
 	if err != nil || v != (guard.Verdict{List: guard.ListWrites, Index: 0, Dialog: abi.DialogAccept}) {
