@@ -23,6 +23,10 @@ func (w *walker) space() {
 func (w *walker) str() (raw []byte, hidden Reason, err *Error) {
 	start := w.pos
 	for w.pos++; w.pos < len(w.data); {
+		if isPlain(w.data[w.pos]) {
+			w.pos++
+			continue
+		}
 		var r rune
 		switch c := w.data[w.pos]; {
 		case c == '"':
@@ -34,10 +38,7 @@ func (w *walker) str() (raw []byte, hidden Reason, err *Error) {
 			}
 		case c < ' ':
 			return nil, "", w.syntax("a control character in a string is not escaped")
-		case c < utf8.RuneSelf:
-			r = rune(c)
-			w.pos++
-		default:
+		default: // DEL, or beyond ASCII
 			var n int
 			r, n = utf8.DecodeRune(w.data[w.pos:])
 			w.pos += n
@@ -48,6 +49,9 @@ func (w *walker) str() (raw []byte, hidden Reason, err *Error) {
 	}
 	return nil, "", w.syntax("the document ends in a string")
 }
+
+// isPlain reports whether a byte in a string stands for itself: most do.
+func isPlain(c byte) bool { return c >= ' ' && c < 0x7f && c != '"' && c != '\\' }
 
 // escape scans one escape sequence, or the two of a surrogate pair.
 func (w *walker) escape() (rune, *Error) {

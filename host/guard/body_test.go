@@ -48,6 +48,7 @@ func TestMultipart(t *testing.T) {
 		{"other boundary", typed("multipart/form-data; boundary=x"), none},
 		{"no boundary", typed("multipart/form-data"), none},
 		{"empty boundary", typed(`multipart/form-data; boundary=""`), none},
+		{"empty boundary that fits", post(rt+"/Ticket/Update.html", `multipart/form-data; boundary=""`, strings.ReplaceAll(good, boundary, "")), none},
 		{"boundary twice", typed("multipart/form-data; boundary=" + boundary + "; boundary=x"), none},
 		{"boundary with a blank", typed(`multipart/form-data; boundary="a b"`), none},
 		{"another parameter", typed("multipart/form-data; boundary=" + boundary + "; charset=utf-7"), none},

@@ -68,8 +68,11 @@ func tracker(t testing.TB) guard.Spec {
 
 func commentFields() []abi.Param {
 	return []abi.Param{
-		{Name: "id", Arg: "id"}, {Name: "UpdateType", Const: constant("private")}, {Name: "UpdateContent", Arg: "text"},
-		{Name: "CSRF", Token: true}, {Name: "SubmitTicket", Any: abi.ValueInt},
+		{Name: "id", Arg: "id"},
+		{Name: "UpdateType", Const: constant("private")},
+		{Name: "UpdateContent", Arg: "text"},
+		{Name: "CSRF", Token: true},
+		{Name: "SubmitTicket", Any: abi.ValueInt},
 	}
 }
 
@@ -385,6 +388,22 @@ func TestCheckNavigation(t *testing.T) {
 	}
 	if err := g.CheckNavigation(origin.URL{}); err == nil {
 		t.Error("the zero URL is allowed")
+	}
+}
+
+func TestThePageIsAskedOnce(t *testing.T) {
+	spec := tracker(t)
+	other := spec.Writes[0]
+	other.Fields = append(commentFields(), abi.Param{Name: "Cc", Empty: true})
+	spec.Writes = []abi.Request{other, spec.Writes[0]}
+	g, asked := newGuard(t, spec), 0
+	o := post(rt+"/Ticket/Update.html", form, update)
+	o.Tokens = func(v string) bool {
+		asked++
+		return g.Sent() == 0 && holds(v) // a guard that is asked meanwhile answers
+	}
+	if err := g.Decide(o); err != nil || asked != 1 {
+		t.Errorf("%v, asked %d times", err, asked)
 	}
 }
 

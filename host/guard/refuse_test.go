@@ -97,7 +97,8 @@ func TestRefusalsAreBounded(t *testing.T) {
 	g := newGuard(t, tracker(t))
 	for _, o := range []guard.Observed{
 		get(guard.KindDocument, rt+"/"+huge), get(guard.KindDocument, rt+"/Ticket/Display.html?"+huge+"=1"), get(guard.KindDocument, huge),
-		{Method: huge, URL: rt + "/x", BodyComplete: true}, post(rt+"/Ticket/Update.html", huge, update), post(rt+"/Ticket/Update.html", form, huge+"=1"),
+		{Method: huge, URL: rt + "/x", BodyComplete: true},
+		post(rt+"/Ticket/Update.html", huge, update), post(rt+"/Ticket/Update.html", form, huge+"=1"),
 		{Method: "GET", URL: rt + "/x", Header: map[string]string{"X-Method-Override": huge}},
 	} {
 		var e *abi.Error

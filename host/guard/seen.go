@@ -24,6 +24,7 @@ type seen struct {
 // refusal's text.
 func read(o Observed) (*seen, error) {
 	r := &seen{Observed: o, kind: Kind(strings.ToLower(string(o.Kind))), bodies: map[abi.Encoding]body{}}
+	r.Tokens = askOnce(o.Tokens)
 	if r.kind == KindWebSocket {
 		return r, errors.New("WebSockets are on no list")
 	}
@@ -42,6 +43,23 @@ func read(o Observed) (*seen, error) {
 	r.pathErr = origin.CheckPath(r.url.Path())
 	r.query, r.queryErr = origin.ParseQuery(r.url.RawQuery())
 	return r, nil
+}
+
+// askOnce remembers the page's answers: several entries may ask for one value,
+// and each question is a trip to the page.
+func askOnce(tokens func(string) bool) func(string) bool {
+	if tokens == nil {
+		return nil
+	}
+	known := map[string]bool{}
+	return func(v string) bool {
+		answer, ok := known[v]
+		if !ok {
+			answer = tokens(v)
+			known[v] = answer
+		}
+		return answer
+	}
 }
 
 // isOverride reports whether frameworks take a header for the request's method.
