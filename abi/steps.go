@@ -104,6 +104,7 @@ const (
 	KindText    ColKind = "text"    // textContent, white space collapsed and trimmed
 	KindRaw     ColKind = "raw"     // textContent as it is
 	KindLines   ColKind = "lines"   // innerText: line breaks as rendered
+	KindPre     ColKind = "pre"     // textContent as it is, with each br as a line feed
 	KindAttr    ColKind = "attr"    // an attribute
 	KindURL     ColKind = "url"     // an attribute (default href) as absolute URL
 	KindValue   ColKind = "value"   // of a form control; never of a password

@@ -30,10 +30,14 @@ func (conn *connector) spec(reads []abi.Request) guard.Spec {
 	if h := conn.def.Health; h != nil {
 		s.Reads = append(s.Reads, conn.get(h.Path))
 	}
-	if l := conn.def.Login; l != nil && l.Callback != nil {
-		cb := conn.get(l.Callback.Path)
-		cb.Method = l.Callback.Method
-		s.Callback = &cb
+	if l := conn.def.Login; l != nil {
+		page := conn.get(l.Path)
+		s.LoginPage = &page
+		if l.Callback != nil {
+			cb := conn.get(l.Callback.Path)
+			cb.Method = l.Callback.Method
+			s.Callback = &cb
+		}
 	}
 	return s
 }

@@ -64,7 +64,7 @@ func (h *Host) AddRegistry(ctx context.Context, url, fingerprint string, show fu
 	if err != nil {
 		return RegistryInfo{}, err
 	}
-	return registryInfo(r), h.note(ctx, "registry added", r.ID+" "+string(fpr))
+	return registryInfo(r), h.Note(ctx, "registry added", r.ID+" "+string(fpr))
 }
 
 // Registries lists the trusted registries.
@@ -84,7 +84,7 @@ func (h *Host) RemoveRegistry(ctx context.Context, id string) error {
 	if err := h.opts.Registry.RemoveRegistry(id); err != nil {
 		return err
 	}
-	return h.note(ctx, "registry removed", id)
+	return h.Note(ctx, "registry removed", id)
 }
 
 // Search lists the plugins of the trusted registries whose name contains text.
@@ -130,7 +130,7 @@ func (h *Host) Install(ctx context.Context, ref string, settings map[string]stri
 	if e := h.Problems()[entry.Plugin()]; e != nil {
 		return PluginInfo{}, e
 	}
-	return h.info(entry), h.note(ctx, "plugin installed", fmt.Sprintf("%s@%s %s", entry.Plugin(), entry.Version, entry.Signer))
+	return h.info(entry), h.Note(ctx, "plugin installed", fmt.Sprintf("%s@%s %s", entry.Plugin(), entry.Version, entry.Signer))
 }
 
 // consent shows a person what a release may do, with the settings put in, and
@@ -268,11 +268,11 @@ func (h *Host) RemovePlugin(ctx context.Context, name string) error {
 	if err := h.Reload(); err != nil {
 		return err
 	}
-	return h.note(ctx, "plugin removed", name)
+	return h.Note(ctx, "plugin removed", name)
 }
 
-// note writes one administrative event to the audit log.
-func (h *Host) note(ctx context.Context, what, detail string) error {
+// Note writes one administrative event to the audit log.
+func (h *Host) Note(ctx context.Context, what, detail string) error {
 	return h.opts.Audit.Note(ctx, audit.Event{What: what, Detail: detail})
 }
 

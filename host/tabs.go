@@ -145,7 +145,7 @@ func checker(g *guard.Guard) func(browser.Request) error {
 	return func(r browser.Request) error {
 		return g.Decide(guard.Observed{
 			Method: r.Method, URL: r.URL, ContentType: r.ContentType, Body: r.Body,
-			BodyComplete: r.BodyComplete, Kind: kindOf(r.Kind), Tokens: r.Tokens,
+			BodyComplete: r.BodyComplete, Kind: kindOf(r.Kind), Header: r.Header, Tokens: r.Tokens,
 		})
 	}
 }

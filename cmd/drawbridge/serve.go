@@ -87,12 +87,12 @@ func (d *daemon) listen(ctx context.Context, dirs platform.Dirs, lock *platform.
 	if err != nil {
 		return errors.Join(err, web.Close())
 	}
-	srv := d.webServer(ctx)
+	srv := d.webServer(ctx, web)
 	failed := make(chan error, 2)
 	ctl := d.control
 	ctl.Host, ctl.Clients, ctl.Gate, ctl.Audit = d.parts.host, d.parts.clients, d.parts.gate, d.parts.audit
 	ctl.Daemon, ctl.Logger = d, d.logger
-	go func() { failed <- srv.Serve(web) }()
+	go func() { failed <- srv.Serve(mcpserver.LimitConnections(web)) }()
 	go func() { failed <- ctl.Serve(ctx, sock) }()
 	info := platform.LockInfo{PID: os.Getpid(), Version: version, Socket: dirs.Socket(), HTTP: d.http}
 	if err := lock.Update(info); err != nil {
@@ -110,17 +110,11 @@ func (d *daemon) listen(ctx context.Context, dirs platform.Dirs, lock *platform.
 	return err
 }
 
-func (d *daemon) webServer(ctx context.Context) *http.Server {
-	_, port, _ := net.SplitHostPort(d.http)
-	return &http.Server{
-		Handler: d.mcp.Handler(mcpserver.Web{
-			Hosts:        []string{"127.0.0.1:" + port, "localhost:" + port},
-			Authenticate: d.parts.clients.Authenticate,
-		}),
-		ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 16 << 10,
-		BaseContext: func(net.Listener) context.Context { return ctx },
-		ErrorLog:    slog.NewLogLogger(d.logger.Handler(), slog.LevelDebug),
-	}
+func (d *daemon) webServer(ctx context.Context, l net.Listener) *http.Server {
+	srv := mcpserver.NewHTTPServer(d.mcp.Handler(d.parts.clients.Authenticate, mcpserver.HTTPOptions{Hosts: mcpserver.LocalHosts(l)}))
+	srv.BaseContext = func(net.Listener) context.Context { return ctx }
+	srv.ErrorLog = slog.NewLogLogger(d.logger.Handler(), slog.LevelDebug)
+	return srv
 }
 
 // ServeMCP serves one stdio client that joined over the control socket.

@@ -34,6 +34,8 @@ type Request struct {
 	BodyComplete bool
 	Kind         Kind
 	Redirect     bool // a hop of a redirect
+	// Header holds the headers that the page or its scripts set.
+	Header map[string]string
 	// Tokens reports whether the tab's page itself holds value, in a hidden
 	// field or a meta element. It is valid during Check only.
 	Tokens func(value string) bool
@@ -245,6 +247,7 @@ func (f flow) request() Request {
 		BodyComplete: true,
 		Kind:         f.kind(),
 		Redirect:     f.ev.RedirectedRequestID != "",
+		Header:       headers(r.Headers),
 		Tokens:       func(string) bool { return false },
 	}
 	if !r.HasPostData {
@@ -258,6 +261,16 @@ func (f flow) request() Request {
 		}
 	}
 	return req
+}
+
+func headers(h network.Headers) map[string]string {
+	out := make(map[string]string, len(h))
+	for k, v := range h {
+		if s, ok := v.(string); ok {
+			out[k] = s
+		}
+	}
+	return out
 }
 
 func header(h network.Headers, name string) string {

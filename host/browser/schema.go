@@ -72,7 +72,7 @@ func compileColumn(c *abi.Col, depth int) (column, error) {
 		return out, abi.Errorf(abi.ErrInvalidArgs, "extract", "column %q: %s", c.Name, why)
 	}
 	switch out.Kind {
-	case abi.KindText, abi.KindRaw, abi.KindLines, abi.KindValue, abi.KindOwnText, abi.KindURL:
+	case abi.KindText, abi.KindRaw, abi.KindLines, abi.KindPre, abi.KindValue, abi.KindOwnText, abi.KindURL:
 	case abi.KindExists:
 		out.Type = abi.TypeBool
 		if c.List {

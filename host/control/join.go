@@ -128,6 +128,6 @@ func (s *Server) admit(r *http.Request) (host.Principal, platform.Process, error
 	if err != nil {
 		return host.Principal{}, platform.Process{}, err
 	}
-	principal, err := s.Clients.Ensure(p.Client)
+	principal, err := s.principal(r.Context(), p.Client)
 	return principal, client, err
 }

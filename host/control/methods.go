@@ -179,7 +179,7 @@ func callTool(ctx context.Context, r *request) (any, error) {
 	if err := r.params(&p); err != nil {
 		return nil, err
 	}
-	who, err := r.server.Clients.Ensure("cli")
+	who, err := r.server.principal(ctx, "cli")
 	if err != nil {
 		return nil, err
 	}

@@ -116,6 +116,21 @@ function ownText(element) {
   return collapse(s);
 }
 
+// pre is the text as it stands in the markup, with each br as a line feed: for
+// text whose white space counts and whose lines are broken by elements.
+function pre(element) {
+  let s = "";
+  const walk = (node) => {
+    for (let n = dom.first(node); n; n = dom.next(n)) {
+      if (dom.type(n) === TEXT) s += dom.value(n);
+      else if (dom.type(n) === ELEMENT && dom.tag(n) === "br") s += "\n";
+      else walk(n);
+    }
+  };
+  walk(element);
+  return s;
+}
+
 const BLOCK = new Set(("address article aside blockquote dd details div dl dt fieldset figcaption figure footer form " +
   "h1 h2 h3 h4 h5 h6 header hr li main nav ol p pre section table tbody tfoot thead tr ul").split(" "));
 

@@ -100,6 +100,7 @@ class Extractor {
       case "text": return collapse(dom.text(e));
       case "raw": return dom.text(e);
       case "lines": return lines(e);
+      case "pre": return pre(e);
       case "owntext": return ownText(e);
       case "attr": return dom.attr(e, c.attr);
       case "url": return this.url(dom.attr(e, c.attr || "href"));
