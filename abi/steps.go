@@ -19,6 +19,11 @@ const (
 	OpPress  Op = "press"  // Selector, Key: as KeyboardEvent.key names it
 )
 
+// Ops lists every operation, read steps first.
+func Ops() []Op {
+	return []Op{OpNavigate, OpWait, OpExtract, OpExists, OpPage, OpHTML, OpClick, OpFill, OpSelect, OpCheck, OpPress}
+}
+
 // IsAct reports whether the operation changes the page.
 func (o Op) IsAct() bool {
 	switch o {

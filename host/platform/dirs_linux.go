@@ -1,0 +1,3 @@
+package platform
+
+func systemDirs(getenv func(string) string) (Dirs, error) { return xdgDirs(getenv) }
