@@ -12,6 +12,7 @@ import (
 	"github.com/drawbridge-mcp/drawbridge/abi/release"
 	"github.com/drawbridge-mcp/drawbridge/abi/strictjson"
 	"github.com/drawbridge-mcp/drawbridge/host/audit"
+	"github.com/drawbridge-mcp/drawbridge/host/gate"
 	"github.com/drawbridge-mcp/drawbridge/registry"
 	"github.com/drawbridge-mcp/drawbridge/signing"
 )
@@ -283,4 +284,13 @@ func explainWrites(t *tool) []string {
 		lines = append(lines, strings.TrimSpace(release.ExplainRequest(&t.def.Writes[i], t.conn.settings)))
 	}
 	return lines
+}
+
+// NoteDecision writes to the audit log who decided about a call.
+func (h *Host) NoteDecision(ctx context.Context, id string, approve bool, by gate.Approver) error {
+	what := "call denied"
+	if approve {
+		what = "call approved"
+	}
+	return h.Note(ctx, what, fmt.Sprintf("%s by user %d, process %d, %s %s", id, by.UID, by.PID, by.Via, by.TTY))
 }
