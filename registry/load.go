@@ -76,7 +76,7 @@ func (c *Client) readRelease(e Entry) (abi.Release, error) {
 	if err != nil || !ok {
 		return abi.Release{}, e.tampered("release", err)
 	}
-	r, err := DecodeRelease(data)
+	r, err := decodeRelease("the installed release of "+e.Plugin(), data)
 	if err != nil {
 		return abi.Release{}, err
 	}
