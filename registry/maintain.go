@@ -142,11 +142,11 @@ func signAll(data []byte, signers []Signer, now time.Time) ([]byte, error) {
 	var all [][]byte
 	done := map[signing.Fingerprint]bool{}
 	for _, s := range signers {
-		if f := s.Certificate().Fingerprint; done[f] {
+		f := s.Certificate().Fingerprint
+		if done[f] {
 			continue
-		} else {
-			done[f] = true
 		}
+		done[f] = true
 		sig, err := s.Sign(data, now)
 		if err != nil {
 			return nil, err
