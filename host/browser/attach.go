@@ -181,6 +181,8 @@ func arm(m *member) {
 		fallthrough
 	case "iframe":
 		post(m.session, page.AddScriptToEvaluateOnNewDocument, pageScript())
+	case "shared_worker", "service_worker":
+		post(m.session, cdpruntime.Evaluate, cdpruntime.EvaluateParams{Expression: pageJS + workerJS})
 	default:
 		post(m.session, cdpruntime.Evaluate, cdpruntime.EvaluateParams{Expression: pageJS})
 	}

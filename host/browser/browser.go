@@ -27,11 +27,11 @@ type Browser struct {
 	flows  *queue[flow] // requests of shared workers, decided one by one
 
 	mu      sync.Mutex
-	pages   map[target.ID]*Page             // tabs that we opened
-	members map[target.SessionID]*member    // every session that is under a policy
-	idle    map[target.ID]target.SessionID  // tabs without a policy: other people's, and ours until Open claims them
-	claims  map[target.ID]chan struct{}     // closed when the target is idle
-	popups  map[target.ID]*Page             // popups, by the tab that they lead to
+	pages   map[target.ID]*Page              // tabs that we opened
+	members map[target.SessionID]*member     // every session that is under a policy
+	idle    map[target.ID]target.SessionID   // tabs without a policy: other people's, and ours until Open claims them
+	claims  map[target.ID]chan struct{}      // closed when the target is idle
+	popups  map[target.ID]*Page              // popups, by the tab that they lead to
 	nursery map[target.SessionID]target.Info // sessions without a policy
 }
 
