@@ -26,6 +26,8 @@ type Browser struct {
 	cancel context.CancelFunc
 	flows  *queue[flow] // requests of shared workers, decided one by one
 
+	headless bool
+
 	mu      sync.Mutex
 	pages   map[target.ID]*Page              // tabs that we opened
 	members map[target.SessionID]*member     // every session that is under a policy
@@ -55,7 +57,7 @@ const (
 
 func newBrowser(tr chromedp.Transport, proc *process, o Options) *Browser {
 	b := &Browser{
-		conn: newConn(tr), proc: proc, log: o.Logger, flows: newQueue[flow](),
+		conn: newConn(tr), proc: proc, log: o.Logger, headless: o.Headless, flows: newQueue[flow](),
 		pages: map[target.ID]*Page{}, members: map[target.SessionID]*member{},
 		idle: map[target.ID]target.SessionID{}, claims: map[target.ID]chan struct{}{},
 		popups: map[target.ID]*Page{}, nursery: map[target.SessionID]target.Info{},

@@ -2,9 +2,7 @@ package browsertest
 
 import "testing"
 
-func testNavigate(t *testing.T, s Subject) {}
-func testExtract(t *testing.T, s Subject)  {}
-func testRead(t *testing.T, s Subject)     {}
-func testAct(t *testing.T, s Subject)      {}
-func testFetch(t *testing.T, s Subject)    {}
-func testRobust(t *testing.T, s Subject)   {}
+func testExtract(t *testing.T, s Subject) {}
+func testRead(t *testing.T, s Subject)    {}
+func testAct(t *testing.T, s Subject)     {}
+func testFetch(t *testing.T, s Subject)   {}

@@ -1,3 +1,5 @@
-// Runs in a shared worker before its script: its sockets are not covered by the
-// rule that cuts off those of pages.
-for (const name of ["WebSocket", "WebSocketStream"]) delete globalThis[name];
+// Runs in a worker before its script. What stands in names is defined anew, for
+// good, because the browser adds some of it just before the script starts.
+(names) => {
+  for (const name of names) Object.defineProperty(globalThis, name, { value: undefined });
+}
