@@ -151,7 +151,7 @@ func (c *lineConn) start(ctx context.Context, m *message, size int64) {
 		c.pendingBytes.Add(-size)
 	}
 	calls, total := c.pending.Add(1), c.pendingBytes.Add(size)
-	if calls > maxPending || total > maxPendingBytes {
+	if calls > maxPending || total > c.peer.srv.maxPending {
 		done()
 		c.write(errorFrame(m.id, rpcErrorf(codeBusy, "too many requests at once")))
 		return
