@@ -181,7 +181,7 @@ func (l *Log) Begin(ctx context.Context, e Entry) (ID, error) {
 	}
 	text := l.text
 	call := &rowCall{
-		Session: text(e.Session), PrincipalID: text(e.PrincipalID), Principal: text(e.Principal), Client: text(e.Client),
+		CallID: text(e.CallID), PrincipalID: text(e.PrincipalID), Principal: text(e.Principal), Client: text(e.Client),
 		Connector: text(e.Connector), Tool: text(e.Tool), Release: text(e.Release), ModuleSHA256: text(e.ModuleSHA256),
 		Signer: text(e.Signer), Origin: text(e.Origin), Account: text(e.Account), Destructive: e.Destructive,
 		Args: l.args(e.Args), ArgsBytes: len(e.Args), ArgsHMAC: l.keys.contentHMAC(domainArgs, e.Args),

@@ -130,7 +130,7 @@ func TestNoSecretIsStored(t *testing.T) {
 	l := openLog(t, opts)
 	e := entry()
 	e.Args = json.RawMessage(`{"password":"p1-secret","text":"it is hunter2 or aHVudGVyMg==","url":"/x?sectok=s1-secret","n":1}`)
-	e.Client, e.Session, e.Origin = "agent hunter2", "hunter%32", "https://ada:u1-secret@tracker.example"
+	e.Client, e.CallID, e.Origin = "agent hunter2", "hunter%32", "https://ada:u1-secret@tracker.example"
 	id := begin(t, l, e)
 	end(t, l, id, Outcome{Code: abi.ErrForbidden, Message: "no, hunter2", Result: json.RawMessage(`{"x":"r1-secret"}`)})
 	if err := l.Note(t.Context(), Event{Name: "login", Subject: "hunter2", Detail: "token=t1-secret"}); err != nil {

@@ -42,7 +42,7 @@ func (id ID) seq() int64 {
 // An Entry is a call that is about to run. Strings may be anything; secrets in
 // them are removed, and each is cut at 1 KiB.
 type Entry struct {
-	Session      string // one connection of the client
+	CallID       string // what the caller was told; finds the call again
 	PrincipalID  string
 	Principal    string // its name
 	Client       string // what it calls itself
@@ -93,7 +93,7 @@ type row struct {
 }
 
 type rowCall struct {
-	Session      string          `json:"session,omitempty"`
+	CallID       string          `json:"call_id,omitempty"`
 	PrincipalID  string          `json:"principal_id"`
 	Principal    string          `json:"principal"`
 	Client       string          `json:"client,omitempty"`

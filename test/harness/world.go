@@ -16,6 +16,7 @@ import (
 	"github.com/drawbridge-mcp/drawbridge/host/audit"
 	"github.com/drawbridge-mcp/drawbridge/host/browser"
 	"github.com/drawbridge-mcp/drawbridge/host/gate"
+	"github.com/drawbridge-mcp/drawbridge/host/redact"
 	"github.com/drawbridge-mcp/drawbridge/registry"
 	"github.com/drawbridge-mcp/drawbridge/sandbox"
 )
@@ -100,7 +101,8 @@ func (w *World) makeHost() {
 	var err error
 	ctx := w.T.Context()
 	w.Sandbox = w.sandbox()
-	w.Audit, err = audit.Open(ctx, filepath.Join(w.Dir, "audit.db"), filepath.Join(w.Dir, "audit.key"))
+	secrets := redact.New()
+	w.Audit, err = audit.Open(ctx, audit.Options{Path: filepath.Join(w.Dir, "audit.db"), KeyPath: filepath.Join(w.Dir, "audit.key"), Redact: secrets})
 	w.check(err)
 	w.Gate, err = gate.New(gate.Options{
 		UID: os.Getuid(), Wait: w.opts.Wait,
@@ -110,7 +112,7 @@ func (w *World) makeHost() {
 	w.Registry, err = registry.New(registry.Config{Dir: filepath.Join(w.Dir, "data"), Clock: w.opts.Clock})
 	w.check(err)
 	w.Host, err = host.New(host.Options{
-		Registry: w.Registry, Sandbox: w.Sandbox, Gate: w.Gate, Audit: w.Audit, Logger: w.logger(),
+		Registry: w.Registry, Sandbox: w.Sandbox, Gate: w.Gate, Audit: w.Audit, Redact: secrets, Logger: w.logger(),
 		Settings: filepath.Join(w.Dir, "settings.json"), Launch: w.launch, Wait: w.opts.Wait,
 	})
 	w.check(err)
