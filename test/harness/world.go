@@ -74,9 +74,10 @@ const (
 func New(t testing.TB, opts Options) *World {
 	t.Helper()
 	w := &World{
-		T: t, Dir: t.TempDir(), opts: opts, Keys: sharedKeys(t), launched: make(chan *browser.Browser, 1),
+		T: t, Dir: filepath.Join(t.TempDir(), "home"), opts: opts, Keys: sharedKeys(t), launched: make(chan *browser.Browser, 1),
 		principal: host.Principal{ID: "client-1", Name: "test-client"},
 	}
+	w.check(os.Mkdir(w.Dir, 0o700))
 	w.makeRegistry()
 	if !opts.NoSite {
 		w.startSites()
