@@ -19,6 +19,11 @@ const (
 	OpPress  Op = "press"  // Selector, Key: as KeyboardEvent.key names it
 )
 
+// Ops lists every operation, read steps first.
+func Ops() []Op {
+	return []Op{OpNavigate, OpWait, OpExtract, OpExists, OpPage, OpHTML, OpClick, OpFill, OpSelect, OpCheck, OpPress}
+}
+
 // IsAct reports whether the operation changes the page.
 func (o Op) IsAct() bool {
 	switch o {
@@ -99,6 +104,7 @@ const (
 	KindText    ColKind = "text"    // textContent, white space collapsed and trimmed
 	KindRaw     ColKind = "raw"     // textContent as it is
 	KindLines   ColKind = "lines"   // innerText: line breaks as rendered
+	KindPre     ColKind = "pre"     // textContent as it is, with each br as a line feed
 	KindAttr    ColKind = "attr"    // an attribute
 	KindURL     ColKind = "url"     // an attribute (default href) as absolute URL
 	KindValue   ColKind = "value"   // of a form control; never of a password

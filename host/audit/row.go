@@ -42,6 +42,7 @@ func (id ID) seq() int64 {
 // An Entry is a call that is about to run. Strings may be anything; secrets in
 // them are removed, and each is cut at 1 KiB.
 type Entry struct {
+	Call         string // the host's own id of the call, which the caller is told
 	Session      string // one connection of the client
 	PrincipalID  string
 	Principal    string // its name
@@ -74,7 +75,7 @@ type Outcome struct {
 // An Event is something other than a call: install, remove, approve, revoke,
 // add a registry, change policy.
 type Event struct {
-	Name    string // such as "install"
+	What    string // such as "install"
 	Actor   string // who did it, such as "terminal pts/3, process 4242"
 	Subject string // what it was done to
 	Detail  string
@@ -93,6 +94,7 @@ type row struct {
 }
 
 type rowCall struct {
+	ID           string          `json:"id,omitempty"`
 	Session      string          `json:"session,omitempty"`
 	PrincipalID  string          `json:"principal_id"`
 	Principal    string          `json:"principal"`
@@ -127,7 +129,7 @@ type rowEnd struct {
 }
 
 type rowEvent struct {
-	Name    string `json:"name"`
+	What    string `json:"what"`
 	Actor   string `json:"actor,omitempty"`
 	Subject string `json:"subject,omitempty"`
 	Detail  string `json:"detail,omitempty"`

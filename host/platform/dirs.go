@@ -113,6 +113,9 @@ func (d Dirs) ConfigFile() string { return filepath.Join(d.config, "config.yaml"
 // /home/ada/.config/drawbridge/clients.json.
 func (d Dirs) ClientsFile() string { return filepath.Join(d.config, "clients.json") }
 
+// SettingsFile holds plugins' settings, e.g. /home/ada/.config/drawbridge/settings.json.
+func (d Dirs) SettingsFile() string { return filepath.Join(d.config, "settings.json") }
+
 // Registries holds pinned registries, e.g. /home/ada/.local/share/drawbridge/registries.
 func (d Dirs) Registries() string { return filepath.Join(d.data, "registries") }
 

@@ -1,0 +1,71 @@
+# What a contributor runs. Versions of tools are pinned here and installed to
+# .bin/, so that go.mod lists only what the product is built from.
+GOFUMPT_VERSION  := v0.9.2
+GOLANGCI_VERSION := v2.15.0
+
+BIN     := $(CURDIR)/.bin
+GO      ?= go
+DRAWBRIDGE := $(BIN)/drawbridge
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+WASI    := GOOS=wasip1 GOARCH=wasm
+
+.DEFAULT_GOAL := build
+.PHONY: build demo test test-sites check lint fuzz bench mutants deps clean help
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
+
+build: ## build the command to .bin/drawbridge
+	@mkdir -p $(BIN)
+	$(GO) build -trimpath -ldflags "-X main.version=$(VERSION)" -o $(DRAWBRIDGE) ./cmd/drawbridge
+
+deps: ## install what is missing: Chromium and Git
+	@test/scripts/deps.sh
+
+demo: deps build ## run the main job from start to end; KEEP=1 leaves the host running
+	@$(DRAWBRIDGE) demo --source $(CURDIR) $(if $(KEEP),--keep)
+
+test: deps ## all tests, with real Chromium, real Git and real keys
+	$(GO) test -race -shuffle=on -timeout 20m ./...
+	@test/scripts/not-run.sh
+
+test-sites: deps build ## end-to-end tests against Request Tracker from its Debian package
+	test/scripts/test-sites.sh
+
+check: $(BIN)/gofumpt ## formatting, vet, generated files, the import table
+	@out=$$($(BIN)/gofumpt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "gofumpt would change:"; echo "$$out"; exit 1; fi
+	$(GO) vet ./...
+	$(WASI) $(GO) vet ./abi/ ./abi/sdk/ ./connectors-src/tracker/ ./connectors-src/requesttracker/
+	GOOS=darwin $(GO) vet ./host/platform/ ./sandbox/
+	GOOS=windows $(GO) vet ./host/platform/ ./sandbox/
+	$(GO) mod tidy -diff
+	$(GO) generate ./...
+	@git diff --exit-code --stat -- abi || { echo "generated files are behind: commit the result of go generate ./..."; exit 1; }
+	$(GO) test ./test/arch/
+
+lint: $(BIN)/golangci-lint ## golangci-lint for the host and for guests
+	$(BIN)/golangci-lint run ./...
+	$(WASI) $(BIN)/golangci-lint run ./abi/sdk/ ./connectors-src/tracker/ ./connectors-src/requesttracker/
+
+fuzz: ## every fuzz target for 30 s
+	@for pkg in $$($(GO) list ./...); do \
+	  for f in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz'); do \
+	    echo "$$pkg $$f"; $(GO) test -run '^$$' -fuzz "^$$f$$" -fuzztime 30s $$pkg || exit 1; \
+	  done; \
+	done
+
+bench: deps build ## speed as ratios, JSON to dist/bench.json and a table to standard output
+	@mkdir -p dist
+	$(GO) run ./test/bench -out dist/bench.json
+
+mutants: deps ## take each check out in a scratch copy and see its test fail
+	$(GO) run ./test/mutants
+
+$(BIN)/gofumpt:
+	GOBIN=$(BIN) $(GO) install mvdan.cc/gofumpt@$(GOFUMPT_VERSION)
+
+$(BIN)/golangci-lint:
+	GOBIN=$(BIN) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+
+clean: ## remove what was built
+	rm -rf $(BIN) dist .cache

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/host/control"
+	"github.com/drawbridge-mcp/drawbridge/host/gate"
+	"github.com/drawbridge-mcp/drawbridge/host/redact"
+)
+
+func (a *app) approvalsCmd() *cobra.Command {
+	var list bool
+	cmd := &cobra.Command{
+		Use:   "approvals",
+		Short: "decide about the destructive calls that wait, one after the other",
+		Long: `Shows each destructive call that waits for a person: what it does, where, as
+whom, for which client, with which arguments. To approve it, retype the code;
+anything else denies it, and an empty line leaves it waiting.
+
+It needs a terminal that no connected MCP client started.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var waiting []control.Approval
+			if err := a.call(cmd.Context(), "approvals.list", struct{}{}, &waiting); err != nil {
+				return err
+			}
+			if list || a.json {
+				a.show(waiting, func(w io.Writer) { listApprovals(w, waiting) })
+				return nil
+			}
+			return a.decide(cmd.Context(), waiting)
+		},
+	}
+	cmd.Flags().BoolVar(&list, "list", false, "list what waits and decide nothing")
+	return cmd
+}
+
+func listApprovals(w io.Writer, list []control.Approval) {
+	row(w, "ID", "STATE", "CLIENT", "TOOL", "ACCOUNT", "ENDS")
+	for _, p := range list {
+		row(w, p.ID, p.State, p.Principal, p.Tool, p.Account, p.Ends.Format(time.TimeOnly))
+	}
+}
+
+// decide goes through what waits.
+func (a *app) decide(ctx context.Context, waiting []control.Approval) error {
+	asked := false
+	for _, p := range waiting {
+		if p.State != string(gate.StateOpen) {
+			continue
+		}
+		asked = true
+		if a.terminal() == nil {
+			return abi.Errorf(abi.ErrConfirmationDenied, "approvals", "a person has to decide, at a terminal; standard input is none")
+		}
+		if err := a.decideOne(ctx, p); err != nil {
+			return err
+		}
+	}
+	if !asked {
+		a.note("nothing waits")
+	}
+	return nil
+}
+
+func (a *app) decideOne(ctx context.Context, p control.Approval) error {
+	var c control.Challenge
+	if err := a.call(ctx, "approvals.challenge", control.DecideParams{ID: p.ID}, &c); err != nil {
+		return err
+	}
+	a.describe(p)
+	fmt.Fprintf(a.stderr, "\nTo approve, type %s (an empty line leaves it waiting, anything else refuses): ", c.Code)
+	line, err := a.line(ctx)
+	if err != nil || line == "" {
+		return err
+	}
+	d := control.DecideParams{ID: p.ID, Code: line, Approve: strings.EqualFold(line, c.Code)}
+	if d.Approve {
+		d.Code = c.Code
+	}
+	if err := a.call(ctx, "approvals.decide", d, nil); err != nil {
+		return err
+	}
+	if !d.Approve {
+		a.note("denied %s", p.ID)
+		return nil
+	}
+	a.note("approved %s, once", p.ID)
+	return nil
+}
+
+// describe shows everything that an approval is bound to, long text in full.
+func (a *app) describe(p control.Approval) {
+	show := func(label, text string) {
+		fmt.Fprintf(a.stderr, "  %-10s %s\n", label, strings.ReplaceAll(redact.VisibleText(text), "\n", "\n             "))
+	}
+	fmt.Fprintf(a.stderr, "\n%s: %s\n", redact.Visible(p.Tool), redact.Visible(p.Title))
+	show("at", p.Origin)
+	show("as", p.Account)
+	show("for", fmt.Sprintf("client %s (it calls itself %q)", p.Principal, p.Client))
+	show("plugin", p.Release)
+	var args map[string]json.RawMessage
+	if err := json.Unmarshal(p.Args, &args); err != nil {
+		show("arguments", string(p.Args))
+	}
+	for _, name := range slices.Sorted(maps.Keys(args)) {
+		show(name, plain(args[name]))
+	}
+	for _, w := range p.Writes {
+		show("sends", w)
+	}
+	if !p.Attended {
+		show("note", "its caller has gone; the approval counts if the same call comes back in time")
+	}
+}
+
+// plain is a string without its quotes, and anything else as JSON.
+func plain(raw json.RawMessage) string {
+	var s string
+	if err := json.Unmarshal(raw, &s); err == nil {
+		return s
+	}
+	return string(raw)
+}

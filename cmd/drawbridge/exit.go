@@ -1,0 +1,43 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
+)
+
+// The exit codes. They are part of the command's interface.
+const (
+	exitOK        = 0
+	exitError     = 1 // anything else
+	exitUsage     = 2 // the command line is wrong
+	exitDenied    = 3 // a person, a policy or a grant said no
+	exitAuth      = 4 // nobody is signed in at the site
+	exitUntrusted = 5 // a signature, hash or trust check refused
+)
+
+// errUsage marks a wrong command line.
+var errUsage = errors.New("usage")
+
+// usageError is a wrong command line with its message.
+type usageError struct{ error }
+
+func (usageError) Is(target error) bool { return target == errUsage }
+
+// exitCode is the table from errors to exit codes.
+func exitCode(err error) int {
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.Is(err, errUsage):
+		return exitUsage
+	case errors.Is(err, abi.ErrConfirmationDenied), errors.Is(err, abi.ErrConfirmationRequired),
+		errors.Is(err, abi.ErrOriginDenied), errors.Is(err, abi.ErrCapabilityDenied), errors.Is(err, abi.ErrForbidden):
+		return exitDenied
+	case errors.Is(err, abi.ErrAuthExpired):
+		return exitAuth
+	case errors.Is(err, abi.ErrUntrusted):
+		return exitUntrusted
+	}
+	return exitError
+}

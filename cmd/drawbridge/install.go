@@ -1,0 +1,107 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/drawbridge-mcp/drawbridge/host"
+	"github.com/drawbridge-mcp/drawbridge/host/control"
+)
+
+func (a *app) installCmd() *cobra.Command {
+	var set []string
+	cmd := &cobra.Command{
+		Use:   "install NAMESPACE/NAME[@VERSION]",
+		Short: "install or update a plugin from a trusted registry, after showing what it may do",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			settings, err := parseSettings(set)
+			if err != nil {
+				return err
+			}
+			var res host.PluginInfo
+			if err := a.call(cmd.Context(), "plugins.install", control.PluginParams{Ref: args[0], Settings: settings}, &res); err != nil {
+				return err
+			}
+			a.show(res, func(w io.Writer) {
+				fmt.Fprintf(w, "installed %s@%s, signed by %s\n", res.Name, res.Version, res.Signer)
+				for _, c := range res.Connectors {
+					fmt.Fprintf(w, "connector %s: next, drawbridge login %s\n", c, c)
+				}
+			})
+			return nil
+		},
+	}
+	cmd.Flags().StringArrayVar(&set, "set", nil, "a setting as NAME=VALUE, such as base_url=https://tracker.example; may be repeated")
+	return cmd
+}
+
+func parseSettings(set []string) (map[string]string, error) {
+	settings := map[string]string{}
+	for _, s := range set {
+		name, value, ok := strings.Cut(s, "=")
+		if !ok || name == "" {
+			return nil, usageError{fmt.Errorf("--set %q is not NAME=VALUE", s)}
+		}
+		if _, twice := settings[name]; twice {
+			return nil, usageError{fmt.Errorf("--set gives %q twice", name)}
+		}
+		settings[name] = value
+	}
+	return settings, nil
+}
+
+func (a *app) listCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "list installed plugins and whether they can run", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var list []host.PluginInfo
+			if err := a.call(cmd.Context(), "plugins.list", struct{}{}, &list); err != nil {
+				return err
+			}
+			a.show(list, func(w io.Writer) {
+				row(w, "PLUGIN", "VERSION", "REGISTRY", "CONNECTORS", "STATE")
+				for _, p := range list {
+					row(w, p.Name, p.Version, p.Registry, strings.Join(p.Connectors, ", "), p.State)
+				}
+			})
+			return nil
+		},
+	}
+}
+
+func (a *app) removeCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "remove NAMESPACE/NAME", Short: "remove an installed plugin", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.call(cmd.Context(), "plugins.remove", control.PluginParams{Ref: args[0]}, nil); err != nil {
+				return err
+			}
+			a.show(map[string]string{"removed": args[0]}, func(w io.Writer) { fmt.Fprintf(w, "%s removed\n", args[0]) })
+			return nil
+		},
+	}
+}
+
+func (a *app) searchCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "search [WORD]", Short: "search the trusted registries", Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var list []host.PluginInfo
+			query := strings.Join(args, " ")
+			if err := a.call(cmd.Context(), "plugins.search", control.PluginParams{Query: query}, &list); err != nil {
+				return err
+			}
+			a.show(list, func(w io.Writer) {
+				row(w, "PLUGIN", "VERSION", "REGISTRY", "DESCRIPTION")
+				for _, p := range list {
+					row(w, p.Name, p.Version, p.Registry, p.Description)
+				}
+			})
+			return nil
+		},
+	}
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/abi/atomicfile"
+	"github.com/drawbridge-mcp/drawbridge/signing"
+)
+
+// A keyFlag is the flags that name a secret key and where its passphrase comes
+// from: a prompt, or an inherited file descriptor. It never comes from an
+// argument, the environment or a file.
+type keyFlag struct {
+	path string
+	fd   int
+}
+
+func (k *keyFlag) register(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&k.path, "key", "", "armored OpenPGP secret key to sign with")
+	cmd.Flags().IntVar(&k.fd, "passphrase-fd", -1, "read the passphrase from this file descriptor instead of asking")
+	_ = cmd.MarkFlagRequired("key") // the flag exists, one line above
+}
+
+// passphrase asks for a passphrase once, or twice where it is new.
+func (a *app) passphrase(fd int, fresh bool) signing.Passphrase {
+	return func(f signing.Fingerprint) ([]byte, error) {
+		if fd >= 0 {
+			return fdSecret(fd)
+		}
+		p, err := a.secret(fmt.Sprintf("passphrase of key %s", f.Grouped()))
+		if err != nil || !fresh {
+			return p, err
+		}
+		again, err := a.secret("the same again")
+		if err != nil {
+			return nil, err
+		}
+		if !bytes.Equal(p, again) {
+			return nil, abi.Errorf(abi.ErrInvalidArgs, "key", "the two passphrases differ")
+		}
+		return p, nil
+	}
+}
+
+// open reads the secret key.
+func (k *keyFlag) open(a *app) (*signing.SecretKey, error) {
+	armored, err := os.ReadFile(k.path)
+	if err != nil {
+		return nil, fmt.Errorf("reading secret key: %w", err)
+	}
+	return signing.OpenSecretKey(armored, a.passphrase(k.fd, false))
+}
+
+func (a *app) keyCmd() *cobra.Command {
+	cmd := &cobra.Command{Use: "key", Short: "OpenPGP keys for authors and maintainers"}
+	cmd.AddCommand(a.keyNewCmd(), a.keyShowCmd())
+	return cmd
+}
+
+func (a *app) keyNewCmd() *cobra.Command {
+	var userID string
+	fd := -1
+	cmd := &cobra.Command{
+		Use: "new FILE", Short: "make an Ed25519 signing key, encrypted with a passphrase", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if _, err := os.Lstat(args[0]); !errors.Is(err, fs.ErrNotExist) {
+				return abi.Errorf(abi.ErrInvalidArgs, "key new", "%q is already there", args[0])
+			}
+			armored, err := signing.GenerateKey(userID, time.Now(), a.passphrase(fd, true))
+			if err != nil {
+				return err
+			}
+			if err := atomicfile.Write(args[0], armored, 0o600); err != nil {
+				return err
+			}
+			return a.showKey(args[0], armored)
+		},
+	}
+	cmd.Flags().StringVar(&userID, "user-id", "", `whose key it is, such as "Ada <ada@example.org>"`)
+	cmd.Flags().IntVar(&fd, "passphrase-fd", -1, "read the passphrase from this file descriptor instead of asking")
+	_ = cmd.MarkFlagRequired("user-id") // the flag exists
+	return cmd
+}
+
+func (a *app) keyShowCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "show FILE", Short: "print a secret key's fingerprint and public part; needs no passphrase", Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			armored, err := os.ReadFile(args[0])
+			if err != nil {
+				return fmt.Errorf("reading secret key: %w", err)
+			}
+			return a.showKey(args[0], armored)
+		},
+	}
+}
+
+func (a *app) showKey(path string, armored []byte) error {
+	public, fpr, err := signing.PublicKey(armored)
+	if err != nil {
+		return err
+	}
+	a.show(map[string]string{"file": path, "fingerprint": string(fpr), "public_key": string(public)}, func(w io.Writer) {
+		fmt.Fprintf(w, "fingerprint %s\n\n%s\n", fpr, public)
+	})
+	return nil
+}

@@ -1,0 +1,59 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/host/control"
+)
+
+func (a *app) loginCmd() *cobra.Command {
+	var form bool
+	cmd := &cobra.Command{
+		Use:   "login CONNECTOR",
+		Short: "sign in at a connector's site",
+		Long: `Shows the browser at the connector's login page and waits until the site says
+that somebody is signed in. With --form it asks for name and password on this
+terminal and types them into the page, for machines without a display.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p := control.LoginParams{Connector: args[0], Form: form}
+			if form {
+				if err := a.credentials(cmd, &p); err != nil {
+					return err
+				}
+			} else {
+				a.note("sign in in the browser window that opens; this command ends when the site knows you")
+			}
+			var res control.LoginResult
+			if err := a.call(cmd.Context(), "login", p, &res); err != nil {
+				return err
+			}
+			a.show(res, func(w io.Writer) { fmt.Fprintf(w, "signed in at %s as %s\n", args[0], res.Account) })
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&form, "form", false, "ask for name and password here and type them into the login form")
+	return cmd
+}
+
+// credentials asks for name and password; neither may stand on a command line.
+func (a *app) credentials(cmd *cobra.Command, p *control.LoginParams) error {
+	if a.terminal() == nil {
+		return abi.Errorf(abi.ErrInvalidArgs, "login", "name and password are asked for on a terminal, and standard input is none")
+	}
+	fmt.Fprint(a.stderr, "name: ")
+	name, err := a.line(cmd.Context())
+	if err != nil {
+		return err
+	}
+	password, err := a.secret("password")
+	if err != nil {
+		return err
+	}
+	p.Username, p.Password = name, string(password)
+	return nil
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/drawbridge-mcp/drawbridge/host"
+	"github.com/drawbridge-mcp/drawbridge/host/control"
+)
+
+func (a *app) registryCmd() *cobra.Command {
+	cmd := &cobra.Command{Use: "registry", Short: "pin, list and drop registries; make one"}
+	cmd.AddCommand(a.registryAddCmd(), a.registryListCmd(), a.registryRemoveCmd(), a.registryInitCmd(), a.registryPublisherCmd(), a.registryRefreshCmd())
+	return cmd
+}
+
+func (a *app) registryAddCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "add URL FINGERPRINT",
+		Short: "trust the registry at URL whose owner's key has this full fingerprint",
+		Args:  cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			where, err := registryURL(args[0])
+			if err != nil {
+				return err
+			}
+			var res host.RegistryInfo
+			if err := a.call(cmd.Context(), "registries.add", control.RegistryParams{URL: where, Fingerprint: args[1]}, &res); err != nil {
+				return err
+			}
+			a.show(res, func(w io.Writer) {
+				fmt.Fprintf(w, "registry %s added, pinned to %s\n", res.ID, res.Fingerprint)
+			})
+			return nil
+		},
+	}
+}
+
+// registryURL makes a local path absolute: the daemon runs elsewhere.
+func registryURL(text string) (string, error) {
+	if strings.Contains(text, "://") || strings.Contains(text, "@") {
+		return text, nil
+	}
+	return filepath.Abs(text)
+}
+
+func (a *app) registryListCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "list the registries that are trusted", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var list []host.RegistryInfo
+			if err := a.call(cmd.Context(), "registries.list", struct{}{}, &list); err != nil {
+				return err
+			}
+			a.show(list, func(w io.Writer) {
+				row(w, "REGISTRY", "FINGERPRINT", "SNAPSHOT", "EXPIRES", "URL")
+				for _, r := range list {
+					row(w, r.ID, r.Fingerprint, r.Snapshot, r.Expires.Format("2006-01-02 15:04"), r.URL)
+				}
+			})
+			return nil
+		},
+	}
+}
+
+func (a *app) registryRemoveCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "remove REGISTRY", Short: "trust a registry no longer; what is installed from it stays", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.call(cmd.Context(), "registries.remove", control.RegistryParams{ID: args[0]}, nil); err != nil {
+				return err
+			}
+			a.show(map[string]string{"removed": args[0]}, func(w io.Writer) { fmt.Fprintf(w, "registry %s removed\n", args[0]) })
+			return nil
+		},
+	}
+}

@@ -1,0 +1,143 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/host"
+	"github.com/drawbridge-mcp/drawbridge/host/browser"
+	"github.com/drawbridge-mcp/drawbridge/host/control"
+	"github.com/drawbridge-mcp/drawbridge/host/mcpserver"
+	"github.com/drawbridge-mcp/drawbridge/host/platform"
+)
+
+// httpPortVar names the environment variable that sets the port of MCP over HTTP.
+const httpPortVar = "DRAWBRIDGE_PORT"
+
+// defaultPort is where MCP over HTTP listens, on 127.0.0.1 alone.
+const defaultPort = 8407
+
+func (a *app) serveCmd() *cobra.Command {
+	port := defaultPort
+	if v, err := strconv.Atoi(a.getenv(httpPortVar)); err == nil {
+		port = v
+	}
+	cmd := &cobra.Command{
+		Use: "serve", Short: "run the daemon in the foreground", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), port) },
+	}
+	cmd.Flags().IntVar(&port, "port", port, "port of MCP over HTTP on 127.0.0.1; 0 picks a free one")
+	return cmd
+}
+
+// A daemon is the one process that owns the browser.
+type daemon struct {
+	parts   *parts
+	mcp     *mcpserver.Server
+	control *control.Server
+	started time.Time
+	http    string // host:port
+	stop    context.CancelFunc
+	logger  *slog.Logger
+}
+
+func (a *app) serve(ctx context.Context, port int) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	dirs, err := a.dirs()
+	if err != nil {
+		return err
+	}
+	lock, err := platform.Lock(ctx, dirs.LockFile(), platform.LockInfo{PID: os.Getpid(), Version: version})
+	if err != nil {
+		var held *platform.HeldError
+		if errors.As(err, &held) {
+			return abi.Errorf(abi.ErrUnsupportedAction, "serve", "a daemon is already running (process %d): %w", held.Info.PID, err).WithHint("drawbridge stop")
+		}
+		return err
+	}
+	defer lock.Unlock()
+	d := &daemon{stop: stop, started: time.Now(), logger: newLogger(a.stderr), control: &control.Server{Version: version}}
+	if d.parts, err = build(ctx, dirs, d); err != nil {
+		return err
+	}
+	defer d.parts.close()
+	return d.listen(ctx, dirs, lock, port)
+}
+
+// listen opens both doors and serves until ctx ends.
+func (d *daemon) listen(ctx context.Context, dirs platform.Dirs, lock *platform.FileLock, port int) error {
+	var lc net.ListenConfig
+	web, err := lc.Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil {
+		return abi.Errorf(abi.ErrUnsupportedAction, "serve", "port %d is taken: %w", port, err).WithHint("drawbridge serve --port 0, or set %s", httpPortVar)
+	}
+	d.http = web.Addr().String()
+	sock, err := platform.Listen(ctx, dirs.Socket())
+	if err != nil {
+		return errors.Join(err, web.Close())
+	}
+	srv := d.webServer(ctx, web)
+	failed := make(chan error, 2)
+	ctl := d.control
+	ctl.Host, ctl.Clients, ctl.Gate, ctl.Audit = d.parts.host, d.parts.clients, d.parts.gate, d.parts.audit
+	ctl.Daemon, ctl.Logger = d, d.logger
+	go func() { failed <- srv.Serve(mcpserver.LimitConnections(web)) }()
+	go func() { failed <- ctl.Serve(ctx, sock) }()
+	info := platform.LockInfo{PID: os.Getpid(), Version: version, Socket: dirs.Socket(), HTTP: d.http}
+	if err := lock.Update(info); err != nil {
+		return err
+	}
+	d.logger.Info("serving", slog.String("http", "http://"+d.http+"/mcp"), slog.String("socket", dirs.Socket()))
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+	}
+	_ = srv.Close()
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+func (d *daemon) webServer(ctx context.Context, l net.Listener) *http.Server {
+	srv := mcpserver.NewHTTPServer(d.mcp.Handler(d.parts.clients.Authenticate, mcpserver.HTTPOptions{Hosts: mcpserver.LocalHosts(l)}))
+	srv.BaseContext = func(net.Listener) context.Context { return ctx }
+	srv.ErrorLog = slog.NewLogLogger(d.logger.Handler(), slog.LevelDebug)
+	return srv
+}
+
+// ServeMCP serves one stdio client that joined over the control socket.
+func (d *daemon) ServeMCP(ctx context.Context, stream net.Conn, p host.Principal) error {
+	return d.mcp.ServeStdio(ctx, stream, stream, p)
+}
+
+// Status describes the daemon.
+func (d *daemon) Status() control.Status {
+	path, _ := browser.Find() // empty if there is none; doctor says more
+	return control.Status{Version: version, PID: os.Getpid(), HTTP: d.http, Started: d.started, Browser: path}
+}
+
+// Stop ends the daemon.
+func (d *daemon) Stop() { d.stop() }
+
+func newLogger(w io.Writer) *slog.Logger {
+	return slog.New(slog.NewTextHandler(w, nil))
+}
+
+func (a *app) stopCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "stop", Short: "end the running daemon", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.stopDaemon(cmd.Context()) },
+	}
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/host/control"
+)
+
+func (a *app) toolsCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "tools", Short: "list the installed connectors' tools", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var list []control.Tool
+			if err := a.call(cmd.Context(), "tools.list", struct{}{}, &list); err != nil {
+				return err
+			}
+			a.show(list, func(w io.Writer) {
+				row(w, "TOOL", "KIND", "TITLE")
+				for _, t := range list {
+					kind := "reads"
+					if t.Destructive {
+						kind = "writes, asks first"
+					}
+					row(w, t.Name, kind, t.Title)
+				}
+			})
+			return nil
+		},
+	}
+}
+
+func (a *app) callCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "call TOOL [ARGUMENTS]",
+		Short: "call a tool with a JSON object of arguments; - reads it from standard input",
+		Args:  cobra.RangeArgs(1, 2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			params := control.CallParams{Tool: args[0], Args: json.RawMessage("{}")}
+			if len(args) == 2 {
+				text, err := a.arguments(args[1])
+				if err != nil {
+					return err
+				}
+				params.Args = text
+			}
+			var result json.RawMessage
+			if err := a.call(cmd.Context(), "tools.call", params, &result); err != nil {
+				return err
+			}
+			a.show(result, func(w io.Writer) { printResult(w, result) })
+			return nil
+		},
+	}
+}
+
+// arguments returns a JSON object from the command line or standard input.
+func (a *app) arguments(text string) (json.RawMessage, error) {
+	data := []byte(text)
+	if text == "-" {
+		var err error
+		if data, err = io.ReadAll(io.LimitReader(a.stdin, abi.MaxArgs+1)); err != nil {
+			return nil, err
+		}
+	}
+	if !json.Valid(data) {
+		return nil, abi.Errorf(abi.ErrInvalidArgs, "call", "%q is not JSON", text)
+	}
+	return data, nil
+}
+
+// printResult prints rows as a table and anything else as indented JSON.
+func printResult(w io.Writer, result json.RawMessage) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(result, &members); err == nil {
+		for _, raw := range members {
+			if printRows(w, raw) {
+				return
+			}
+		}
+	}
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	_ = enc.Encode(result)
+}
+
+// printRows prints raw if it is an abi.Table.
+func printRows(w io.Writer, raw json.RawMessage) bool {
+	var t abi.Table
+	if err := json.Unmarshal(raw, &t); err != nil || len(t.Cols) == 0 || t.Rows == nil {
+		return false
+	}
+	cells := make([]any, len(t.Cols))
+	for i, c := range t.Cols {
+		cells[i] = c
+	}
+	row(w, cells...)
+	for _, r := range t.Rows {
+		for i, v := range r {
+			if v == nil {
+				r[i] = ""
+			}
+		}
+		row(w, r...)
+	}
+	return true
+}
+
+func (a *app) versionCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "print the version", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			a.show(map[string]any{"version": version, "abi": abi.Version}, func(w io.Writer) {
+				fmt.Fprintf(w, "drawbridge %s, ABI %d\n", version, abi.Version)
+			})
+			return nil
+		},
+	}
+}

@@ -1,0 +1,175 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"golang.org/x/term"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/host"
+	"github.com/drawbridge-mcp/drawbridge/host/redact"
+)
+
+// How the command talks to a person:
+//
+//   - results go to standard output; everything else, prompts included, goes to
+//     standard error, because standard output may belong to a pipe or to MCP;
+//   - "drawbridge: error: " and "drawbridge: hint: " begin what went wrong and
+//     the command to run next, lower case, no full stop;
+//   - with --json, a result is one JSON document, and so is an error;
+//   - text that came from a page, a registry or a module is shown with its
+//     control characters made visible;
+//   - a question is asked only if standard input is a terminal.
+
+// fail reports err.
+func (a *app) fail(err error) {
+	var e *abi.Error
+	if !errors.As(err, &e) {
+		e = &abi.Error{Code: abi.ErrInternal, Msg: err.Error()}
+		if errors.Is(err, errUsage) {
+			e.Code, e.Hint = abi.ErrInvalidArgs, "drawbridge --help"
+		}
+	}
+	if a.json {
+		a.printJSON(map[string]any{"error": map[string]any{
+			"code": e.Code, "reason": e.Reason, "message": e.Error(), "hint": e.Hint,
+		}})
+		return
+	}
+	fmt.Fprintf(a.stderr, "drawbridge: error: %s\n", redact.Visible(e.Error()))
+	if e.Hint != "" {
+		fmt.Fprintf(a.stderr, "drawbridge: hint: %s\n", redact.Visible(e.Hint))
+	}
+}
+
+// note tells a person something on the side.
+func (a *app) note(format string, args ...any) {
+	if !a.json {
+		fmt.Fprintf(a.stderr, format+"\n", args...)
+	}
+}
+
+// show prints a result: v as JSON with --json, else what text writes.
+func (a *app) show(v any, text func(w io.Writer)) {
+	if a.json {
+		a.printJSON(v)
+		return
+	}
+	w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
+	text(w)
+	_ = w.Flush()
+}
+
+func (a *app) printJSON(v any) {
+	enc := json.NewEncoder(a.stdout)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	_ = enc.Encode(v)
+}
+
+// row prints one line of a table; every cell is made visible.
+func row(w io.Writer, cells ...any) {
+	parts := make([]string, len(cells))
+	for i, c := range cells {
+		parts[i] = redact.Visible(fmt.Sprint(c))
+	}
+	fmt.Fprintln(w, strings.Join(parts, "\t"))
+}
+
+// terminal returns the terminal that a person sits at, or nil.
+func (a *app) terminal() *os.File {
+	f, ok := a.stdin.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		return nil
+	}
+	return f
+}
+
+// ask shows a question of the daemon and returns what was retyped.
+func (a *app) ask(ctx context.Context, q host.Question) (string, error) {
+	if a.terminal() == nil {
+		return "", abi.Errorf(abi.ErrConfirmationDenied, "confirm", "%s needs a person at a terminal", q.Title)
+	}
+	fmt.Fprintf(a.stderr, "\n%s\n", redact.Visible(q.Title))
+	for _, l := range q.Lines {
+		fmt.Fprintf(a.stderr, "  %s\n", redact.Visible(l))
+	}
+	fmt.Fprintf(a.stderr, "\nTo agree, type %s (anything else refuses): ", q.Code)
+	line, err := a.line(ctx)
+	if err != nil {
+		return "", err
+	}
+	if !strings.EqualFold(line, q.Code) {
+		return "", nil
+	}
+	return q.Code, nil
+}
+
+// line reads one line from standard input.
+func (a *app) line(ctx context.Context) (string, error) {
+	type read struct {
+		text string
+		err  error
+	}
+	got := make(chan read, 1)
+	go func() {
+		text, err := bufio.NewReader(io.LimitReader(a.stdin, 4096)).ReadString('\n')
+		got <- read{strings.TrimSpace(text), err}
+	}()
+	select {
+	case r := <-got:
+		if r.err != nil && r.text == "" {
+			return "", abi.Errorf(abi.ErrConfirmationDenied, "confirm", "nothing was typed: %w", r.err)
+		}
+		return r.text, nil
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+// secret asks for a secret on the terminal, without echo.
+func (a *app) secret(prompt string) ([]byte, error) {
+	t := a.terminal()
+	if t == nil {
+		return nil, abi.Errorf(abi.ErrInvalidArgs, "prompt", "%s is asked for on a terminal, and standard input is none", prompt)
+	}
+	// Echo goes off before the prompt comes, so that nothing typed ahead is shown.
+	before, err := term.MakeRaw(int(t.Fd()))
+	if err != nil {
+		return nil, fmt.Errorf("turning off echo: %w", err)
+	}
+	defer func() { _ = term.Restore(int(t.Fd()), before) }()
+	screen := struct {
+		io.Reader
+		io.Writer
+	}{t, a.stderr}
+	text, err := term.NewTerminal(screen, "").ReadPassword(prompt + ": ")
+	if err != nil {
+		return nil, abi.Errorf(abi.ErrConfirmationDenied, "prompt", "no %s was typed: %w", prompt, err)
+	}
+	return []byte(text), nil
+}
+
+// fdSecret reads a secret from an inherited file descriptor, up to its first
+// line end.
+func fdSecret(fd int) ([]byte, error) {
+	f := os.NewFile(uintptr(fd), "passphrase")
+	if f == nil {
+		return nil, usageError{fmt.Errorf("file descriptor %d is not open", fd)}
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, 4096))
+	if err != nil {
+		return nil, usageError{fmt.Errorf("reading the passphrase from file descriptor %d: %w", fd, err)}
+	}
+	text, _, _ := strings.Cut(string(data), "\n")
+	return []byte(strings.TrimSuffix(text, "\r")), nil
+}

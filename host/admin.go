@@ -1,0 +1,296 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/abi/release"
+	"github.com/drawbridge-mcp/drawbridge/abi/strictjson"
+	"github.com/drawbridge-mcp/drawbridge/host/audit"
+	"github.com/drawbridge-mcp/drawbridge/host/gate"
+	"github.com/drawbridge-mcp/drawbridge/registry"
+	"github.com/drawbridge-mcp/drawbridge/signing"
+)
+
+// RegistryInfo is one trusted registry.
+type RegistryInfo struct {
+	ID          string    `json:"id"`
+	URL         string    `json:"url"`
+	Fingerprint string    `json:"fingerprint"` // of the owner's key that was pinned
+	Snapshot    int64     `json:"snapshot"`    // newest version seen
+	Expires     time.Time `json:"expires"`     // of that snapshot
+}
+
+// PluginInfo is one plugin, installed or found.
+type PluginInfo struct {
+	Name        string   `json:"name"` // namespace/name
+	Version     string   `json:"version"`
+	Registry    string   `json:"registry"`
+	Title       string   `json:"title,omitempty"`
+	Description string   `json:"description,omitempty"`
+	Category    string   `json:"category,omitempty"`
+	Signer      string   `json:"signer,omitempty"`
+	Connectors  []string `json:"connectors,omitempty"`
+	State       string   `json:"state,omitempty"` // ready, or why it does not run
+	Hint        string   `json:"hint,omitempty"`
+}
+
+func registryInfo(r registry.Registry) RegistryInfo {
+	return RegistryInfo{ID: r.ID, URL: r.URL, Fingerprint: string(r.Pinned), Snapshot: r.Snapshot, Expires: r.Expires}
+}
+
+// AddRegistry trusts a registry after a person agreed to its address and
+// fingerprint.
+func (h *Host) AddRegistry(ctx context.Context, url, fingerprint string, show func(Question) error) (RegistryInfo, error) {
+	h.admin.Lock()
+	defer h.admin.Unlock()
+	fpr, err := signing.ParseFingerprint(fingerprint)
+	if err != nil {
+		return RegistryInfo{}, err
+	}
+	lines := []string{
+		"address      " + url,
+		"owner's key  " + fpr.Grouped(),
+		"Whoever holds this key decides whose connectors you can install. Compare it with what the owner told you.",
+	}
+	if err := h.Questions.Ask(ctx, "Trust this registry?", lines, show); err != nil {
+		return RegistryInfo{}, err
+	}
+	r, err := h.opts.Registry.AddRegistry(ctx, url, fpr)
+	if err != nil {
+		return RegistryInfo{}, err
+	}
+	return registryInfo(r), h.Note(ctx, "registry added", r.ID+" "+string(fpr))
+}
+
+// Registries lists the trusted registries.
+func (h *Host) Registries(context.Context) ([]RegistryInfo, error) {
+	all, err := h.opts.Registry.Registries()
+	list := make([]RegistryInfo, 0, len(all))
+	for _, r := range all {
+		list = append(list, registryInfo(r))
+	}
+	return list, err
+}
+
+// RemoveRegistry trusts a registry no longer.
+func (h *Host) RemoveRegistry(ctx context.Context, id string) error {
+	h.admin.Lock()
+	defer h.admin.Unlock()
+	if err := h.opts.Registry.RemoveRegistry(id); err != nil {
+		return err
+	}
+	return h.Note(ctx, "registry removed", id)
+}
+
+// Search lists the plugins of the trusted registries whose name contains text.
+func (h *Host) Search(ctx context.Context, text string) ([]PluginInfo, error) {
+	found, err := h.opts.Registry.Search(ctx, text)
+	list := make([]PluginInfo, 0, len(found))
+	for _, c := range found {
+		list = append(list, PluginInfo{Name: c.Plugin(), Version: c.Version.Version, Registry: c.Registry})
+	}
+	if len(list) > 0 {
+		return list, nil // what was refused is told by install
+	}
+	return list, err
+}
+
+// Install installs or updates a plugin after a person agreed to what it may do.
+// The module is scanned and compiled, and what it says of itself is compared
+// with the release, before anything is written.
+func (h *Host) Install(ctx context.Context, ref string, settings map[string]string, show func(Question) error, progress func(string)) (PluginInfo, error) {
+	h.admin.Lock()
+	defer h.admin.Unlock()
+	r, err := registry.ParseRef(ref)
+	if err != nil {
+		return PluginInfo{}, err
+	}
+	progress("fetching and verifying " + ref)
+	entry, err := h.opts.Registry.Install(ctx, r, registry.InstallOptions{
+		Consent: func(ctx context.Context, rev registry.Review) error { return h.consent(ctx, rev, settings, show) },
+		Admit: func(ctx context.Context, rev registry.Review, wasm []byte) error {
+			progress("compiling the module")
+			return h.admit(ctx, rev, wasm)
+		},
+	})
+	if err != nil {
+		return PluginInfo{}, err
+	}
+	if err := h.settings.set(entry.Plugin(), settings); err != nil {
+		return PluginInfo{}, err
+	}
+	if err := h.Reload(); err != nil {
+		return PluginInfo{}, err
+	}
+	if e := h.Problems()[entry.Plugin()]; e != nil {
+		return PluginInfo{}, e
+	}
+	return h.info(entry), h.Note(ctx, "plugin installed", fmt.Sprintf("%s@%s %s", entry.Plugin(), entry.Version, entry.Signer))
+}
+
+// consent shows a person what a release may do, with the settings put in, and
+// refuses at once what could not be loaded afterwards.
+func (h *Host) consent(ctx context.Context, rev registry.Review, given map[string]string, show func(Question) error) error {
+	rel := rev.Release
+	settings, err := h.allSettings(rel, given)
+	if err != nil {
+		return err
+	}
+	if rel.ABI.Min > abi.Version || rel.ABI.Max < abi.Version {
+		return abi.Errorf(abi.ErrUnsupportedAction, "install", "it needs ABI version %d to %d, this host has %d", rel.ABI.Min, rel.ABI.Max, abi.Version)
+	}
+	for i := range rel.Connectors {
+		if _, err := resolve(&rel.Connectors[i], settings); err != nil {
+			return err
+		}
+	}
+	lines := []string{
+		"signed by    " + rev.Signer.Primary.Grouped(),
+		"registry     " + rev.Registry.ID,
+	}
+	if rev.Previous != nil {
+		lines = append(lines, "replaces     version "+rev.Previous.Version)
+	}
+	lines = append(lines, release.Explain(rel, settings)...)
+	title := fmt.Sprintf("Install %s/%s %s?", rel.Namespace, rel.Name, rel.Version)
+	return h.Questions.Ask(ctx, title, lines, show)
+}
+
+// allSettings is what a plugin would run with: defaults, what was set before,
+// what is given now. A name that the release doesn't have is an error.
+func (h *Host) allSettings(rel abi.Release, given map[string]string) (map[string]string, error) {
+	all := map[string]string{}
+	for _, c := range rel.Connectors {
+		for _, s := range c.Settings {
+			all[s.Name] = s.Default
+		}
+	}
+	before, err := h.settings.get(rel.Namespace + "/" + rel.Name)
+	if err != nil {
+		return nil, err
+	}
+	for name, value := range before {
+		if _, ok := all[name]; ok {
+			all[name] = value
+		}
+	}
+	for name, value := range given {
+		if _, ok := all[name]; !ok {
+			return nil, abi.Errorf(abi.ErrInvalidArgs, "settings", "there is no setting %q, only %q", name, slices.Sorted(maps.Keys(all)))
+		}
+		all[name] = value
+	}
+	for _, c := range rel.Connectors {
+		for _, s := range c.Settings {
+			if s.Required && all[s.Name] == "" {
+				return nil, abi.Errorf(abi.ErrInvalidArgs, "settings", "setting %q (%s) has no value", s.Name, s.Title).
+					WithHint("drawbridge install %s/%s --set %s=…", rel.Namespace, rel.Name, s.Name)
+			}
+		}
+	}
+	return all, nil
+}
+
+// admit scans and compiles a module, and holds what it says of itself against
+// its release.
+func (h *Host) admit(ctx context.Context, rev registry.Review, wasm []byte) error {
+	compiled, err := h.opts.Sandbox.Compile(ctx, wasm)
+	if err != nil {
+		return err
+	}
+	if !slices.Equal(compiled.Info.Capabilities, rev.Release.Capabilities) {
+		return abi.Errorf(abi.ErrCapabilityDenied, "install", "the module imports %q and its release says %q", compiled.Info.Capabilities, rev.Release.Capabilities)
+	}
+	var says abi.Description
+	if err := strictjson.Decode(compiled.Describe, &says, strictjson.MaxBytes(abi.MaxMetadata)); err != nil {
+		return abi.Errorf(abi.ErrInvalidResult, "install", "describe: %w", err)
+	}
+	want := []string{}
+	for _, c := range rev.Release.Connectors {
+		for _, t := range c.Tools {
+			want = append(want, c.ID+"."+t.Name)
+		}
+	}
+	slices.Sort(want)
+	if says.V != abi.Version || !slices.Equal(says.Tools, want) {
+		return abi.Errorf(abi.ErrInvalidResult, "install", "the module says it has the tools %q and its release says %q", says.Tools, want)
+	}
+	return nil
+}
+
+// Plugins lists what is installed, and whether it runs.
+func (h *Host) Plugins(context.Context) ([]PluginInfo, error) {
+	installed, err := h.opts.Registry.Installed()
+	list := make([]PluginInfo, 0, len(installed))
+	for _, e := range installed {
+		list = append(list, h.info(e))
+	}
+	return list, err
+}
+
+func (h *Host) info(e registry.Entry) PluginInfo {
+	info := PluginInfo{Name: e.Plugin(), Version: e.Version, Registry: e.Registry, Signer: string(e.Signer), State: "ready"}
+	cat := h.catalog.Load()
+	if p, ok := cat.plugins[e.Plugin()]; ok {
+		info.Title, info.Description, info.Category = p.release.Title, p.release.Description, string(p.release.Category)
+		for _, c := range p.release.Connectors {
+			info.Connectors = append(info.Connectors, c.ID)
+		}
+		if p.release.Category != abi.CategoryConnector {
+			info.State = "listed only: this host runs connectors"
+		}
+	}
+	if problem, ok := cat.problems[e.Plugin()]; ok {
+		info.State, info.Hint = string(problem.Code), problem.Hint
+		if problem.Reason != "" {
+			info.State += " (" + string(problem.Reason) + ")"
+		}
+		info.State += ": " + problem.Error()
+	}
+	return info
+}
+
+// RemovePlugin removes an installed plugin and its settings.
+func (h *Host) RemovePlugin(ctx context.Context, name string) error {
+	h.admin.Lock()
+	defer h.admin.Unlock()
+	if err := h.opts.Registry.Uninstall(name); err != nil {
+		return err
+	}
+	if err := h.settings.set(name, nil); err != nil {
+		return err
+	}
+	if err := h.Reload(); err != nil {
+		return err
+	}
+	return h.Note(ctx, "plugin removed", name)
+}
+
+// Note writes one administrative event to the audit log.
+func (h *Host) Note(ctx context.Context, what, detail string) error {
+	return h.opts.Audit.Note(ctx, audit.Event{What: what, Detail: detail})
+}
+
+// explainWrites says in plain words what a destructive tool may send.
+func explainWrites(t *tool) []string {
+	var lines []string
+	for i := range t.def.Writes {
+		lines = append(lines, strings.TrimSpace(release.ExplainRequest(&t.def.Writes[i], t.conn.settings)))
+	}
+	return lines
+}
+
+// NoteDecision writes to the audit log who decided about a call.
+func (h *Host) NoteDecision(ctx context.Context, id string, approve bool, by gate.Approver) error {
+	what := "call denied"
+	if approve {
+		what = "call approved"
+	}
+	return h.Note(ctx, what, fmt.Sprintf("%s by user %d, process %d, %s %s", id, by.UID, by.PID, by.Via, by.TTY))
+}

@@ -1,0 +1,306 @@
+package browser
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/cdproto/inspector"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
+	cdpruntime "github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/target"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
+)
+
+// A Page is a tab that we opened. Its methods take their deadline from the
+// context, may be called from any goroutine, and run one at a time.
+type Page struct {
+	b        *Browser
+	s        session
+	target   target.ID
+	frame    cdp.FrameID  // the main frame; a tab's has the tab's id
+	flows    *queue[flow] // requests to decide about, in the order they were made
+	busy     chan struct{}
+	checking sync.Mutex // one Check at a time
+
+	mu      sync.Mutex
+	changed chan struct{} // closed and replaced whenever something below changes
+	policy  Policy
+	ended   error // errClosed or errGone, for good
+	crashed bool
+	blank   bool // holds no document of a server
+
+	loader  cdp.LoaderID // of the document in the tab
+	world   string       // the helper's context in that document; empty while there is none
+	away    bool         // a navigation is under way that the page or a click began
+	tokens  map[string]struct{}
+	answer  abi.Dialog // to confirm, prompt and beforeunload
+	leave   bool       // the host itself leaves the page
+	dialogs []abi.DialogInfo
+	refused []Refusal
+
+	mainRefused error     // the last refusal of a document since the call began
+	xhrRefused  []Refusal // the same of the page's own requests
+}
+
+// Open opens a background tab under a policy. The caller closes it.
+func (b *Browser) Open(ctx context.Context, policy Policy) (*Page, error) {
+	background := true
+	t, err := do(ctx, b.root(), target.CreateTarget, target.CreateTargetParams{URL: "about:blank", Background: &background})
+	if err != nil {
+		return nil, asError("open", err)
+	}
+	s, err := b.claim(ctx, t.TargetID)
+	if err != nil {
+		b.closePopup(t.TargetID)
+		return nil, asError("open", err)
+	}
+	p := &Page{
+		b: b, s: s, target: t.TargetID, frame: cdp.FrameID(t.TargetID),
+		flows: newQueue[flow](), busy: make(chan struct{}, 1), changed: make(chan struct{}), blank: true,
+	}
+	b.mu.Lock()
+	b.pages[p.target] = p
+	b.members[s.id] = &member{session: s, role: roleMain, owner: p, info: target.Info{TargetID: t.TargetID, Type: "page"}}
+	b.mu.Unlock()
+	go p.guard()
+	if err := p.arm(ctx); err != nil {
+		b.closePopup(t.TargetID)
+		p.end(errClosed)
+		return nil, asError("open", err)
+	}
+	p.mu.Lock()
+	p.policy = policy
+	p.mu.Unlock()
+	return p, nil
+}
+
+// A batch is a number of commands that are under way at once.
+type batch []func(context.Context) error
+
+func add[P, R any](b *batch, s session, cmd cdp.Command[P, R], params P) {
+	f := start(s, cmd, params)
+	*b = append(*b, func(ctx context.Context) error {
+		_, err := f.wait(ctx)
+		return err
+	})
+}
+
+func (b batch) wait(ctx context.Context) error {
+	for _, f := range b {
+		if err := f(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// arm puts the tab under policy and installs the helper, before it has loaded
+// anything. Every command must succeed.
+func (p *Page) arm(ctx context.Context) error {
+	var b batch
+	now := true
+	add(&b, p.s, fetch.Enable, everyRequest())
+	add(&b, p.s, network.Enable, networkEnable())
+	add(&b, p.s, network.EmulateNetworkConditionsByRule, socketsOffline())
+	add(&b, p.s, network.SetBypassServiceWorker, network.SetBypassServiceWorkerParams{Bypass: true})
+	add(&b, p.s, target.SetAutoAttach, autoAttach(nil))
+	add(&b, p.s, page.Enable, page.EnableParams{})
+	add(&b, p.s, inspector.Enable, cdp.Empty{})
+	add(&b, p.s, cdpruntime.Enable, cdp.Empty{})
+	add(&b, p.s, page.AddScriptToEvaluateOnNewDocument, pageScript())
+	add(&b, p.s, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{
+		Source: helperJS, WorldName: worldName, RunImmediately: &now,
+	})
+	// A tab in the background draws no frames and takes no focus otherwise.
+	add(&b, p.s, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
+	return b.wait(ctx)
+}
+
+// Reset blanks the tab under a policy that refuses everything, and only then
+// puts it under the new one: what the old document still sends is refused.
+func (p *Page) Reset(ctx context.Context, policy Policy) error {
+	return p.run(ctx, "reset", func(ctx context.Context) error {
+		if err := p.clear(ctx); err != nil {
+			return err
+		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.policy = policy
+		p.tokens, p.dialogs, p.refused = nil, nil, nil
+		return nil
+	})
+}
+
+// clear brings about:blank into the tab while nothing is allowed.
+func (p *Page) clear(ctx context.Context) error {
+	p.mu.Lock()
+	p.policy = Policy{}
+	p.leave = true
+	before := p.loader
+	p.mu.Unlock()
+	defer func() {
+		p.mu.Lock()
+		p.leave = false
+		p.mu.Unlock()
+	}()
+	post(p.s, page.StopLoading, cdp.Empty{})
+	res, err := do(ctx, p.s, page.Navigate, page.NavigateParams{URL: "about:blank"})
+	if err != nil {
+		return err
+	}
+	if res.ErrorText != "" {
+		return errors.New(res.ErrorText)
+	}
+	err = p.await(ctx, func() bool { return p.loader == res.LoaderID && p.loader != before && p.world != "" })
+	if err != nil {
+		return err
+	}
+	// A fence: what the old document sent on its way out has been decided.
+	if err := p.invoke(ctx, "ping", nil, nil); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	p.blank = true
+	p.mu.Unlock()
+	return nil
+}
+
+// closing bounds how long a page may take to be blanked before its tab is closed.
+const closing = 5 * time.Second
+
+// Close blanks the tab and closes it. The guard stands until it is gone.
+func (p *Page) Close() error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.b.ctx), 2*closing)
+	defer cancel()
+	return asError("close", p.close(ctx))
+}
+
+func (p *Page) close(ctx context.Context) error {
+	if err := p.enter(ctx); err != nil {
+		return err
+	}
+	defer p.exit()
+	if err := p.gone(); err != nil {
+		return ignoreEnded(err)
+	}
+	short, cancel := context.WithTimeout(ctx, closing)
+	defer cancel()
+	// A page that can't be blanked any more is closed all the same.
+	_ = p.clear(short) //nolint:errcheck // as said
+	if _, err := do(ctx, p.b.root(), target.CloseTarget, target.CloseTargetParams{TargetID: p.target}); err != nil {
+		return ignoreEnded(err)
+	}
+	return ignoreEnded(p.await(ctx, func() bool { return false }))
+}
+
+// ignoreEnded drops an error that says what Close wants.
+func ignoreEnded(err error) error {
+	if errors.Is(err, errClosed) || errors.Is(err, errGone) {
+		return nil
+	}
+	return err
+}
+
+// Refused returns what the guard has refused since it was last asked.
+func (p *Page) Refused() []Refusal {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r := p.refused
+	p.refused = nil
+	return r
+}
+
+// run makes f the tab's one call and gives its error a code.
+func (p *Page) run(ctx context.Context, op string, f func(context.Context) error) error {
+	if err := p.enter(ctx); err != nil {
+		return asError(op, err)
+	}
+	defer p.exit()
+	if err := p.gone(); err != nil {
+		return asError(op, err)
+	}
+	p.mu.Lock()
+	p.mainRefused, p.xhrRefused, p.away = nil, nil, false
+	p.mu.Unlock()
+	return asError(op, f(ctx))
+}
+
+func (p *Page) enter(ctx context.Context) error {
+	select {
+	case p.busy <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (p *Page) exit() { <-p.busy }
+
+// gone returns why the tab is of no use any more. A crash is not for good.
+func (p *Page) gone() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.ended
+}
+
+func (p *Page) isBlank() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.blank
+}
+
+// signal wakes await. The caller holds mu.
+func (p *Page) signal() {
+	close(p.changed)
+	p.changed = make(chan struct{})
+}
+
+// await waits until cond, which runs with mu held, is true.
+func (p *Page) await(ctx context.Context, cond func() bool) error {
+	for {
+		p.mu.Lock()
+		done, err, ch := cond(), p.ended, p.changed
+		if err == nil && p.crashed {
+			err = errCrashed
+		}
+		p.mu.Unlock()
+		switch {
+		case done:
+			return nil
+		case err != nil:
+			return err
+		}
+		select {
+		case <-ch:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// end makes every call on the tab fail from now on.
+func (p *Page) end(err error) {
+	p.flows.close()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ended == nil {
+		p.ended = err
+		p.signal()
+	}
+}
+
+// crash ends the commands under way; the next navigation revives the tab.
+func (p *Page) crash() {
+	p.mu.Lock()
+	p.crashed, p.world = true, ""
+	p.signal()
+	p.mu.Unlock()
+	p.b.conn.failSession(p.s.id, errCrashed)
+}

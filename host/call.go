@@ -1,0 +1,274 @@
+package host
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/abi/strictjson"
+	"github.com/drawbridge-mcp/drawbridge/host/audit"
+	"github.com/drawbridge-mcp/drawbridge/host/gate"
+	"github.com/drawbridge-mcp/drawbridge/host/guard"
+	"github.com/drawbridge-mcp/drawbridge/sandbox"
+)
+
+// A call is one tools/call on its way.
+type call struct {
+	id      string // names the call in the audit log and to its caller
+	host    *Host
+	req     CallRequest
+	tool    *tool
+	args    json.RawMessage // canonical
+	guard   *guard.Guard
+	lease   *lease
+	account string
+	grant   gate.Grant
+	row     audit.ID
+	out     json.RawMessage
+	started time.Time
+}
+
+// Call carries one call from the caller to the page and back. It always returns
+// a result or an error that is safe to show, and within the tool's deadline.
+func (h *Host) Call(ctx context.Context, r CallRequest) CallResult {
+	c := &call{id: rand.Text()[:16], host: h, req: r, started: h.now()}
+	err := c.find()
+	if err == nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.timeout())
+		defer cancel()
+		err = c.stages(ctx)
+	}
+	return c.result(err)
+}
+
+// stages is the order of a call. The gate is asked only once the caller's
+// arguments, the sign-in and the account are known to be right, so that nobody
+// confirms what can't run; the audit log's first row comes before anything is sent.
+func (c *call) stages(ctx context.Context) error {
+	defer c.close()
+	for _, stage := range []func(context.Context) error{
+		c.validate, // arguments fit the signed schema
+		c.identify, // destructive only: who is signed in
+		c.allow,    // the gate: policy, or a person
+		c.begin,    // audit, the row before
+		c.open,     // a tab under this tool's guard
+		c.run,      // the module, in its sandbox
+		c.check,    // its output fits the signed schema
+		c.redact,   // secrets taken out
+	} {
+		if err := stage(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *call) find() error {
+	cat := c.host.catalog.Load()
+	t, ok := cat.tools[c.req.Tool]
+	if !ok {
+		return abi.Errorf(abi.ErrNotFound, "call", "no tool %q is installed", c.req.Tool).WithHint("drawbridge tools")
+	}
+	c.tool = t
+	return nil
+}
+
+func (c *call) timeout() time.Duration {
+	d := time.Duration(c.tool.def.TimeoutSec) * time.Second
+	if d <= 0 {
+		d = abi.DefaultCallTimeout
+	}
+	d = min(d, abi.MaxCallTimeout)
+	if c.tool.Destructive {
+		d += c.host.opts.Wait // a person's time is not the tool's
+	}
+	return d
+}
+
+func (c *call) validate(context.Context) error {
+	args, err := gate.Canonical(c.req.Args)
+	if err != nil {
+		return err
+	}
+	c.args = args
+	return c.tool.in.Validate(args)
+}
+
+// identify finds out which account the site knows the browser as, in a tab
+// that can only read, so that an approval can be bound to it.
+func (c *call) identify(ctx context.Context) error {
+	if !c.tool.Destructive {
+		return nil
+	}
+	g, err := c.newGuard(false)
+	if err != nil {
+		return err
+	}
+	c.lease, err = c.host.tabs.own(ctx, g)
+	if err != nil {
+		return err
+	}
+	c.account, err = c.host.account(ctx, c.tool.conn, c.lease)
+	return err
+}
+
+func (c *call) allow(ctx context.Context) error {
+	var err error
+	c.grant, err = c.host.gate.Allow(ctx, c.subject())
+	return err
+}
+
+func (c *call) subject() gate.Subject {
+	return gate.Subject{
+		Principal: c.req.Principal, Client: c.req.Client,
+		Connector: c.tool.conn.def.ID, Tool: c.tool.Dotted, Title: c.tool.Title,
+		Definition: c.tool.definition, ModuleSHA256: c.tool.conn.plugin.sha256, Release: c.tool.conn.plugin.ref,
+		Args: c.args, Origin: string(c.tool.conn.site.base.Origin()), Account: c.account,
+		Destructive: c.tool.Destructive, Writes: explainWrites(c.tool),
+	}
+}
+
+func (c *call) begin(ctx context.Context) error {
+	return c.host.journal.begin(ctx, c)
+}
+
+// open gives the call its page. A reading call uses its client's tab; a
+// destructive one makes the tab it was identified in writable, by a reload, and
+// looks at the account again: the user may have changed it meanwhile.
+func (c *call) open(ctx context.Context) error {
+	var err error
+	if c.guard, err = c.newGuard(c.tool.Destructive); err != nil {
+		return err
+	}
+	if !c.tool.Destructive {
+		key := tabKey{c.req.Principal.ID, c.tool.conn.def.ID}
+		c.lease, err = c.host.tabs.reading(ctx, key, c.policy(), c.guard)
+		return err
+	}
+	account, err := c.host.account(ctx, c.tool.conn, c.lease)
+	if err != nil {
+		return err
+	}
+	if account != c.account {
+		return abi.Errorf(abi.ErrConfirmationRequired, c.tool.Name, "the account is now %q and was %q when this was approved: call again", account, c.account)
+	}
+	return c.host.tabs.rearm(ctx, c.lease, c.guard)
+}
+
+// policy names what the guard of a reading call is made from; while it is the
+// same, the tab's page may stay. Only lists that name arguments depend on them.
+func (c *call) policy() string {
+	h := sha256.New()
+	h.Write(c.tool.definition)
+	fmt.Fprintf(h, "\x00%s\x00%s", c.tool.conn.plugin.sha256, c.tool.conn.site.base)
+	if namesArguments(c.tool.def.Reads) {
+		h.Write(c.args)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func (c *call) run(ctx context.Context) error {
+	in, err := json.Marshal(abi.CallInput{
+		V: abi.Version, Tool: c.tool.Dotted, Args: c.args, Now: c.host.now().UnixMilli(), Seed: seed(),
+		Settings: c.tool.conn.settings, Locale: c.host.opts.Locale,
+	})
+	if err != nil {
+		return err
+	}
+	page := &grantedPage{
+		site: c.tool.conn.site, page: c.lease.page, guard: c.lease.guard, progress: c.req.Progress,
+		loginCmd: "drawbridge login " + c.tool.conn.def.ID, dialog: dialogOf(c.tool.writes),
+	}
+	raw, err := c.tool.conn.plugin.module.Run(ctx, sandbox.Call{Export: "call", Input: in, Calls: page, OwnWorker: c.tool.Destructive})
+	if err != nil {
+		return err
+	}
+	var out abi.CallOutput
+	if err := strictjson.Decode(raw, &out, strictjson.MaxBytes(abi.MaxResult), strictjson.AnyText()); err != nil {
+		return abi.Errorf(abi.ErrInvalidResult, c.tool.Name, "%w", err)
+	}
+	if !out.OK || out.Error != nil {
+		return guestError(c.tool, out.Error)
+	}
+	c.out = out.Result
+	return nil
+}
+
+func (c *call) check(context.Context) error {
+	if err := c.tool.out.Validate(c.out); err != nil {
+		return abi.Errorf(abi.ErrInvalidResult, c.tool.Name, "%w", err)
+	}
+	return nil
+}
+
+func (c *call) redact(context.Context) error {
+	var err error
+	c.out, err = c.host.redact.Result(c.out)
+	return err
+}
+
+func (c *call) close() {
+	if c.guard != nil && c.tool.Destructive {
+		c.guard.Seal() // nothing more goes out, whatever the page still does
+	}
+	if c.lease != nil {
+		c.lease.release()
+	}
+}
+
+// result settles what the call came to, and writes the audit log's second row.
+func (c *call) result(err error) CallResult {
+	var e *abi.Error
+	if err != nil {
+		e = c.outcome(err)
+	}
+	c.host.journal.end(c, e)
+	if e == nil {
+		return CallResult{Structured: c.out, AuditID: c.id}
+	}
+	if e.Code == abi.ErrInternal {
+		c.host.opts.Logger.Error("call", slog.String("call", c.id), slog.Any("error", err))
+		e = &abi.Error{Code: abi.ErrInternal, Msg: "internal error, in the audit log as " + c.id}
+	}
+	return CallResult{Err: e, AuditID: c.id}
+}
+
+// outcome says what an error means for the caller. Once a write went out, no
+// error proves that it did not happen.
+func (c *call) outcome(err error) *abi.Error {
+	e := Safe(err)
+	if c.guard != nil && c.tool.Destructive && c.guard.Sent() > 0 {
+		return abi.Errorf(abi.ErrOutcomeUnknown, c.tool.Name, "the request was sent, then: %s: %w", e.Error(), err).
+			WithHint("look at %s before you call again", c.tool.conn.site.base.Origin())
+	}
+	return e
+}
+
+// Safe turns any error into one that may be shown. What is not ours says nothing.
+func Safe(err error) *abi.Error {
+	var e *abi.Error
+	switch {
+	case errors.As(err, &e):
+		return e
+	case errors.Is(err, context.DeadlineExceeded):
+		return &abi.Error{Code: abi.ErrTimeout, Msg: "the call's deadline passed", Err: err}
+	case errors.Is(err, context.Canceled):
+		return &abi.Error{Code: abi.ErrTimeout, Msg: "the caller gave up", Err: err}
+	}
+	return &abi.Error{Code: abi.ErrInternal, Msg: "internal error", Err: err}
+}
+
+func seed() uint32 {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	return binary.LittleEndian.Uint32(b[:])
+}

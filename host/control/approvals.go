@@ -1,0 +1,86 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/drawbridge-mcp/drawbridge/host/gate"
+)
+
+// An Approval is a destructive call that waits for a person, or whose answer
+// waits for the call to come back.
+type Approval struct {
+	ID        string          `json:"id"`
+	Digest    string          `json:"digest"`
+	State     string          `json:"state"`
+	Principal string          `json:"principal"` // the client's registered name
+	Client    string          `json:"client"`    // what it calls itself
+	Tool      string          `json:"tool"`
+	Title     string          `json:"title"`
+	Release   string          `json:"release"`
+	Origin    string          `json:"origin"`
+	Account   string          `json:"account,omitempty"`
+	Args      json.RawMessage `json:"args"`
+	Writes    []string        `json:"writes"` // in plain words
+	Attended  bool            `json:"attended"`
+	Created   time.Time       `json:"created"`
+	Ends      time.Time       `json:"ends"`
+}
+
+func approvalOf(p gate.Pending) Approval {
+	s := p.Subject
+	return Approval{
+		ID: p.ID, Digest: string(p.Digest), State: string(p.State), Principal: s.Principal.Name, Client: s.Client,
+		Tool: s.Tool, Title: s.Title, Release: s.Release, Origin: s.Origin, Account: s.Account, Args: s.Args,
+		Writes: s.Writes, Attended: p.Attended, Created: p.Created, Ends: p.Ends,
+	}
+}
+
+func listApprovals(_ context.Context, r *request) (any, error) {
+	list := []Approval{}
+	for _, p := range r.server.Gate.Pending() {
+		list = append(list, approvalOf(p))
+	}
+	return list, nil
+}
+
+// DecideParams answers an approval. Code is not looked at for a no.
+type DecideParams struct {
+	ID      string `json:"id"`
+	Code    string `json:"code,omitempty"`
+	Approve bool   `json:"approve,omitempty"`
+}
+
+// A Challenge is what a person has to retype.
+type Challenge struct {
+	Code string `json:"code"`
+}
+
+// challenge gives out a code only to whom an answer would be taken from.
+func challenge(_ context.Context, r *request) (any, error) {
+	var p DecideParams
+	if err := r.params(&p); err != nil {
+		return nil, err
+	}
+	if _, err := r.server.person(r.http); err != nil {
+		return nil, err
+	}
+	code, err := r.server.Gate.Challenge(p.ID)
+	return Challenge{Code: code}, err
+}
+
+func decide(ctx context.Context, r *request) (any, error) {
+	var p DecideParams
+	if err := r.params(&p); err != nil {
+		return nil, err
+	}
+	by, err := r.server.person(r.http)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.server.Gate.Decide(ctx, p.ID, p.Code, p.Approve, by); err != nil {
+		return nil, err
+	}
+	return struct{}{}, r.server.Host.NoteDecision(ctx, p.ID, p.Approve, by)
+}

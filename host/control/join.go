@@ -1,0 +1,133 @@
+package control
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"slices"
+	"sync"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/host"
+	"github.com/drawbridge-mcp/drawbridge/host/gate"
+	"github.com/drawbridge-mcp/drawbridge/host/platform"
+)
+
+// JoinParams asks for the byte stream of one MCP client.
+type JoinParams struct {
+	Client string `json:"client"` // as registered by clients add; registered now if new
+}
+
+// connected is the programs that started an MCP client of ours over stdio. What
+// descends from one of them may not approve anything.
+type connected struct {
+	mu   sync.Mutex
+	list []platform.Process
+}
+
+func (c *connected) add(p platform.Process) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.list = append(c.list, p)
+}
+
+func (c *connected) remove(p platform.Process) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if i := slices.Index(c.list, p); i >= 0 {
+		c.list = slices.Delete(c.list, i, i+1)
+	}
+}
+
+// processes lists the connected clients for the gate.
+func (c *connected) processes() []gate.Process {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return gateProcesses(c.list)
+}
+
+func gateProcesses(list []platform.Process) []gate.Process {
+	out := make([]gate.Process, len(list))
+	for i, p := range list {
+		out[i] = gate.Process{PID: p.PID, Start: p.StartTime, TTY: p.TTY}
+	}
+	return out
+}
+
+// Lineage lists a process and its ancestors for the gate.
+func Lineage(pid int) ([]gate.Process, error) {
+	line, err := platform.Ancestors(pid)
+	return gateProcesses(line), err
+}
+
+// approver says who is at the other end of a request, as the kernel knows it.
+func approver(r *http.Request) (gate.Approver, error) {
+	peer, err := platform.PeerOf(connOf(r))
+	if err != nil {
+		return gate.Approver{}, err
+	}
+	line, err := platform.Ancestors(peer.PID)
+	if err != nil {
+		return gate.Approver{}, abi.Errorf(abi.ErrForbidden, "approve", "can't tell who asks: %w", err)
+	}
+	return gate.Approver{PID: peer.PID, Start: line[0].StartTime, UID: peer.UID, TTY: line[0].TTY, Via: gate.ViaTerminal}, nil
+}
+
+// person makes sure that the caller may decide in a person's name, by the
+// gate's rules. They are a hurdle for an agent's shell and not a wall;
+// SECURITY.md says what gets past them.
+func (s *Server) person(r *http.Request) (gate.Approver, error) {
+	by, err := approver(r)
+	if err != nil {
+		return by, err
+	}
+	return by, s.Gate.MayAnswer(by)
+}
+
+// Connected lists the processes of connected clients, for gate.Options.
+func (s *Server) Connected() []gate.Process { return s.clients.processes() }
+
+// joinMCP turns the connection into the byte stream of one MCP client.
+func (s *Server) joinMCP(w http.ResponseWriter, r *http.Request) {
+	principal, client, err := s.admit(r)
+	if err != nil {
+		_ = writeEvent(w, Event{Error: wireError(host.Safe(err))})
+		return
+	}
+	conn, buf, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		s.Logger.Error("joining an MCP client", slog.Any("error", err))
+		return
+	}
+	defer conn.Close()
+	if _, err := fmt.Fprint(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: mcp\r\n\r\n"); err != nil {
+		return
+	}
+	s.clients.add(client)
+	defer s.clients.remove(client)
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	s.Logger.Info("client joined", slog.String("client", principal.Name))
+	if err := s.Daemon.ServeMCP(ctx, &bufferedConn{Conn: conn, in: buf.Reader}, principal); err != nil {
+		s.Logger.Info("client left", slog.String("client", principal.Name), slog.Any("error", err))
+	}
+}
+
+// admit finds out who wants to join.
+func (s *Server) admit(r *http.Request) (host.Principal, platform.Process, error) {
+	var p JoinParams
+	if err := decodeParams(r.Body, &p); err != nil {
+		return host.Principal{}, platform.Process{}, err
+	}
+	peer, err := platform.PeerOf(connOf(r))
+	if err != nil {
+		return host.Principal{}, platform.Process{}, err
+	}
+	client, err := platform.ClientOf(peer.PID)
+	if err != nil {
+		return host.Principal{}, platform.Process{}, err
+	}
+	principal, err := s.principal(r.Context(), p.Client)
+	return principal, client, err
+}

@@ -1,0 +1,220 @@
+package control
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/drawbridge-mcp/drawbridge/host"
+)
+
+// A method answers one request with a value that becomes JSON.
+type method func(ctx context.Context, r *request) (any, error)
+
+// methods is the one table of methods.
+func methods() map[string]method {
+	return map[string]method{
+		"status":              status,
+		"stop":                stop,
+		"confirm":             confirm,
+		"registries.add":      addRegistry,
+		"registries.list":     listRegistries,
+		"registries.remove":   removeRegistry,
+		"plugins.search":      search,
+		"plugins.install":     install,
+		"plugins.list":        listPlugins,
+		"plugins.remove":      removePlugin,
+		"tools.list":          listTools,
+		"tools.call":          callTool,
+		"login":               login,
+		"approvals.list":      listApprovals,
+		"approvals.challenge": challenge,
+		"approvals.decide":    decide,
+		"clients.add":         addClient,
+		"clients.list":        listClients,
+		"clients.revoke":      revokeClient,
+	}
+}
+
+// Status describes the daemon.
+type Status struct {
+	Version string            `json:"version"`
+	PID     int               `json:"pid"`
+	HTTP    string            `json:"http"` // host:port of MCP over HTTP
+	Started time.Time         `json:"started"`
+	Browser string            `json:"browser"` // path of its program
+	Tools   int               `json:"tools"`
+	Problem map[string]*Error `json:"problems,omitempty"` // by namespace/name
+}
+
+func status(_ context.Context, r *request) (any, error) {
+	st := r.server.Daemon.Status()
+	st.Tools = len(r.server.Host.Tools(context.Background(), host.Principal{}))
+	for name, e := range r.server.Host.Problems() {
+		if st.Problem == nil {
+			st.Problem = map[string]*Error{}
+		}
+		st.Problem[name] = wireError(e)
+	}
+	return st, nil
+}
+
+func stop(_ context.Context, r *request) (any, error) {
+	r.server.Daemon.Stop()
+	return struct{}{}, nil
+}
+
+// ConfirmParams answers a Question; an empty code is a no.
+type ConfirmParams struct {
+	ID   string `json:"id"`
+	Code string `json:"code"`
+}
+
+func confirm(_ context.Context, r *request) (any, error) {
+	var p ConfirmParams
+	if err := r.params(&p); err != nil {
+		return nil, err
+	}
+	if p.Code != "" {
+		if _, err := r.server.person(r.http); err != nil {
+			_ = r.server.Host.Questions.Answer(p.ID, "") // a refused answer ends it
+			return nil, err
+		}
+	}
+	return struct{}{}, r.server.Host.Questions.Answer(p.ID, p.Code)
+}
+
+// RegistryParams names a registry; URL and Fingerprint only when it is added.
+type RegistryParams struct {
+	URL         string `json:"url,omitempty"`
+	Fingerprint string `json:"fingerprint,omitempty"`
+	ID          string `json:"id,omitempty"`
+}
+
+func addRegistry(ctx context.Context, r *request) (any, error) {
+	var p RegistryParams
+	if err := r.params(&p); err != nil {
+		return nil, err
+	}
+	return r.server.Host.AddRegistry(ctx, p.URL, p.Fingerprint, r.ask)
+}
+
+func listRegistries(ctx context.Context, r *request) (any, error) {
+	return r.server.Host.Registries(ctx)
+}
+
+func removeRegistry(ctx context.Context, r *request) (any, error) {
+	var p RegistryParams
+	if err := r.params(&p); err != nil {
+		return nil, err
+	}
+	return struct{}{}, r.server.Host.RemoveRegistry(ctx, p.ID)
+}
+
+// PluginParams names a plugin: namespace/name, with @version or @constraint
+// where one is chosen.
+type PluginParams struct {
+	Ref      string            `json:"ref,omitempty"`
+	Query    string            `json:"query,omitempty"`
+	Settings map[string]string `json:"settings,omitempty"`
+}
+
+func search(ctx context.Context, r *request) (any, error) {
+	var p PluginParams
+	if err := r.params(&p); err != nil {
+		return nil, err
+	}
+	return r.server.Host.Search(ctx, p.Query)
+}
+
+func install(ctx context.Context, r *request) (any, error) {
+	var p PluginParams
+	if err := r.params(&p); err != nil {
+		return nil, err
+	}
+	return r.server.Host.Install(ctx, p.Ref, p.Settings, r.ask, func(message string) {
+		_ = r.send(Event{Progress: &Progress{Message: message}}) // the caller may be gone
+	})
+}
+
+func listPlugins(ctx context.Context, r *request) (any, error) {
+	return r.server.Host.Plugins(ctx)
+}
+
+func removePlugin(ctx context.Context, r *request) (any, error) {
+	var p PluginParams
+	if err := r.params(&p); err != nil {
+		return nil, err
+	}
+	return struct{}{}, r.server.Host.RemovePlugin(ctx, p.Ref)
+}
+
+// A Tool is one row of tools.list.
+type Tool struct {
+	Name        string          `json:"name"`
+	Title       string          `json:"title"`
+	Description string          `json:"description"`
+	Destructive bool            `json:"destructive"`
+	Input       json.RawMessage `json:"input"`
+}
+
+func listTools(ctx context.Context, r *request) (any, error) {
+	list := []Tool{}
+	for _, t := range r.server.Host.Tools(ctx, host.Principal{}) {
+		list = append(list, Tool{Name: t.Name, Title: t.Title, Description: t.Description, Destructive: t.Destructive, Input: t.Input})
+	}
+	return list, nil
+}
+
+// CallParams is one tool call from the command line.
+type CallParams struct {
+	Tool string          `json:"tool"`
+	Args json.RawMessage `json:"args"`
+}
+
+func callTool(ctx context.Context, r *request) (any, error) {
+	var p CallParams
+	if err := r.params(&p); err != nil {
+		return nil, err
+	}
+	who, err := r.server.principal(ctx, "cli")
+	if err != nil {
+		return nil, err
+	}
+	res := r.server.Host.Call(ctx, host.CallRequest{
+		Principal: who, Client: "drawbridge call", Tool: p.Tool, Args: p.Args,
+		Progress: func(done, total float64, message string) {
+			_ = r.send(Event{Progress: &Progress{Done: done, Total: total, Message: message}}) // the caller may be gone
+		},
+	})
+	if res.Err != nil {
+		return nil, res.Err
+	}
+	return res.Structured, nil
+}
+
+// LoginParams asks to sign in; with Form, the fields are typed by the host.
+type LoginParams struct {
+	Connector string `json:"connector"`
+	Form      bool   `json:"form,omitempty"`
+	Username  string `json:"username,omitempty"`
+	Password  string `json:"password,omitempty"`
+}
+
+// LoginResult says who is signed in.
+type LoginResult struct {
+	Account string `json:"account"`
+}
+
+func login(ctx context.Context, r *request) (any, error) {
+	var p LoginParams
+	if err := r.params(&p); err != nil {
+		return nil, err
+	}
+	var form *host.FormLogin
+	if p.Form {
+		form = &host.FormLogin{Username: p.Username, Password: p.Password}
+	}
+	account, err := r.server.Host.Login(ctx, p.Connector, form)
+	return LoginResult{Account: account}, err
+}

@@ -1,0 +1,111 @@
+package host
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/host/audit"
+	"github.com/drawbridge-mcp/drawbridge/host/browser"
+	"github.com/drawbridge-mcp/drawbridge/host/gate"
+	"github.com/drawbridge-mcp/drawbridge/host/redact"
+	"github.com/drawbridge-mcp/drawbridge/registry"
+	"github.com/drawbridge-mcp/drawbridge/sandbox"
+)
+
+// Options is what a Host is made of. Every field without a default named is required.
+type Options struct {
+	Registry *registry.Client
+	Sandbox  *sandbox.Sandbox
+	Gate     *gate.Gate
+	Audit    *audit.Log
+	Launch   func(ctx context.Context, headless bool) (*browser.Browser, error)
+	Logger   *slog.Logger
+	Settings string           // path of the file that keeps plugins' settings
+	Locale   string           // BCP 47; default en
+	Now      func() time.Time // default time.Now
+	Wait     time.Duration    // how long the gate waits for a person before a call returns; 0 is gate.AskWait
+	Changed  func()           // called after the list of tools changed; may be nil
+}
+
+// A Host carries calls. Its methods may be called from any goroutine.
+type Host struct {
+	opts    Options
+	gate    *gate.Gate
+	tabs    *tabs
+	journal *journal
+	redact  *redact.Redactor
+	catalog atomic.Pointer[catalog]
+
+	// Questions are what waits for a person beside the gate's approvals.
+	Questions Questions
+
+	settings *settingsFile
+	admin    sync.Mutex // one install, removal or login at a time
+}
+
+// New makes a host and loads what is installed. A plugin that can't be loaded
+// is reported by Problems; it does not stop the others.
+func New(o Options) (*Host, error) {
+	if o.Locale == "" {
+		o.Locale = "en"
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	h := &Host{
+		opts: o, gate: o.Gate, journal: newJournal(o.Audit, o.Logger), redact: redact.New(),
+		settings: &settingsFile{path: o.Settings},
+		tabs:     &tabs{browsers: &supervisor{launch: o.Launch}, open: map[tabKey]*tab{}},
+	}
+	return h, h.Reload()
+}
+
+// Close ends the browser and waits for the audit log.
+func (h *Host) Close() error {
+	err := h.tabs.browsers.close()
+	h.journal.close()
+	return err
+}
+
+// Reload reads again what is installed and tells clients if the tools changed.
+func (h *Host) Reload() error {
+	next, err := h.load()
+	if err != nil {
+		return err
+	}
+	prev := h.catalog.Swap(next)
+	for name, e := range next.problems {
+		h.opts.Logger.Warn("plugin is not loaded", slog.String("plugin", name), slog.String("code", string(e.Code)), slog.String("error", e.Error()))
+	}
+	if prev == nil {
+		return nil
+	}
+	for id := range prev.connectors {
+		h.tabs.forget(id)
+	}
+	for _, p := range prev.plugins {
+		if p.module != nil {
+			p.module.Close()
+		}
+	}
+	if h.opts.Changed != nil {
+		h.opts.Changed()
+	}
+	return nil
+}
+
+// Tools lists the tools that a client may see, sorted by name.
+func (h *Host) Tools(_ context.Context, _ Principal) []ToolDef {
+	return slices.Clone(h.catalog.Load().list)
+}
+
+// Problems tells which installed plugins are not loaded, and why, by
+// namespace/name.
+func (h *Host) Problems() map[string]*abi.Error { return h.catalog.Load().problems }
+
+func (h *Host) now() time.Time { return h.opts.Now() }

@@ -1,0 +1,159 @@
+package host
+
+import (
+	"context"
+	"time"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/abi/origin"
+	"github.com/drawbridge-mcp/drawbridge/host/browser"
+)
+
+// A FormLogin is what a person typed for a login without a visible browser. It
+// is typed into the page, never stored, and never reaches a guest or a model.
+type FormLogin struct {
+	Username string
+	Password string
+}
+
+// LoginWait is how long a person has to sign in in the visible browser.
+const LoginWait = 10 * time.Minute
+
+// Login signs in at a connector's site. With form it types the fields that the
+// connector's manifest names, in a background tab; without, it shows the
+// browser at the login page and waits until the site says that somebody is
+// signed in, then goes back to the background with the session kept.
+func (h *Host) Login(ctx context.Context, id string, form *FormLogin) (account string, err error) {
+	h.admin.Lock()
+	defer h.admin.Unlock()
+	conn, ok := h.catalog.Load().connectors[id]
+	if !ok {
+		return "", abi.Errorf(abi.ErrNotFound, "login", "no connector %q is installed", id).WithHint("drawbridge list")
+	}
+	if conn.def.Login == nil {
+		return "", abi.Errorf(abi.ErrUnsupportedAction, "login", "connector %q declares no login page", id)
+	}
+	if form != nil {
+		return h.formLogin(ctx, conn, form)
+	}
+	return h.headedLogin(ctx, conn)
+}
+
+func (h *Host) formLogin(ctx context.Context, conn *connector, form *FormLogin) (string, error) {
+	f := conn.def.Login.Form
+	if f == nil {
+		return "", abi.Errorf(abi.ErrUnsupportedAction, "login", "connector %q declares no login form", conn.def.ID).WithHint("drawbridge login %s", conn.def.ID)
+	}
+	ctx, cancel := context.WithTimeout(ctx, abi.MaxCallTimeout)
+	defer cancel()
+	h.redact.Add(form.Password)
+	page, err := h.openLogin(ctx, conn)
+	if err != nil {
+		return "", err
+	}
+	defer page.Close()
+	v, err := h.visitLogin(ctx, conn, page, f.Password)
+	if err != nil || v.Class == browser.SignedIn {
+		return h.finishLogin(ctx, conn, err)
+	}
+	for _, s := range []abi.Step{
+		{Op: abi.OpFill, Selector: f.Username, Value: form.Username},
+		{Op: abi.OpFill, Selector: f.Password, Value: form.Password},
+		{Op: abi.OpClick, Selector: f.Submit},
+	} {
+		if err := page.Act(ctx, s, abi.DialogCancel); err != nil {
+			return "", err
+		}
+	}
+	_, err = page.Settle(ctx, abi.Pages{SignedIn: conn.site.pages.SignedIn}, "")
+	return h.finishLogin(ctx, conn, err)
+}
+
+// openLogin opens a tab that may go to the connector's and its identity
+// providers' origins and nowhere else. No guest runs while it is open.
+func (h *Host) openLogin(ctx context.Context, conn *connector) (*browser.Page, error) {
+	b, err := h.tabs.browsers.get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return b.Open(ctx, browser.Policy{Check: conn.loginPolicy()})
+}
+
+func (conn *connector) loginPolicy() func(browser.Request) error {
+	return func(r browser.Request) error {
+		u, err := origin.ParseURL(r.URL)
+		if err != nil {
+			return abi.Errorf(abi.ErrOriginDenied, "login", "%q: %w", r.URL, err)
+		}
+		for _, o := range conn.site.login {
+			if u.Origin() == o {
+				return nil
+			}
+		}
+		for _, p := range append(conn.site.origins[:len(conn.site.origins):len(conn.site.origins)], conn.site.resources...) {
+			if p.Match(u) {
+				return nil
+			}
+		}
+		return abi.Errorf(abi.ErrOriginDenied, "login", "%q is neither the connector's nor an identity provider's origin", u.Origin())
+	}
+}
+
+// visitLogin goes to the login page and waits for its form, or for a page that
+// says that somebody is signed in already.
+func (h *Host) visitLogin(ctx context.Context, conn *connector, page *browser.Page, field string) (browser.Visit, error) {
+	u, err := conn.site.url(conn.def.Login.Path)
+	if err != nil {
+		return browser.Visit{}, err
+	}
+	pages := abi.Pages{SignedIn: conn.site.pages.SignedIn, SignedOut: []abi.Condition{{Selector: field}}}
+	return page.Navigate(ctx, browser.Navigation{URL: u.String(), Pages: pages})
+}
+
+func (h *Host) finishLogin(ctx context.Context, conn *connector, err error) (string, error) {
+	if err != nil {
+		return "", abi.Errorf(abi.ErrAuthExpired, "login", "the site does not say that anybody is signed in: %w", err)
+	}
+	return h.whoami(ctx, conn)
+}
+
+// whoami opens a reading tab and says which account the site knows.
+func (h *Host) whoami(ctx context.Context, conn *connector) (string, error) {
+	l, err := h.tabs.plain(ctx, conn)
+	if err != nil {
+		return "", err
+	}
+	defer l.release()
+	return h.account(ctx, conn, l)
+}
+
+func (h *Host) headedLogin(ctx context.Context, conn *connector) (account string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, LoginWait)
+	defer cancel()
+	b, err := h.tabs.browsers.restart(ctx, false)
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		back := context.WithoutCancel(ctx)
+		if _, rerr := h.tabs.browsers.restart(back, true); err == nil {
+			if err = rerr; err == nil {
+				account, err = h.whoami(back, conn)
+			}
+		}
+	}()
+	page, err := b.Open(ctx, browser.Policy{Check: conn.loginPolicy()})
+	if err != nil {
+		return "", err
+	}
+	defer page.Close()
+	u, err := conn.site.url(conn.def.Login.Path)
+	if err != nil {
+		return "", err
+	}
+	if err := page.Show(ctx, u.String()); err != nil {
+		return "", err
+	}
+	_, err = page.Settle(ctx, abi.Pages{SignedIn: conn.site.pages.SignedIn}, "")
+	return "", err
+}

@@ -1,0 +1,91 @@
+package mcpserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"unicode/utf8"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/host"
+)
+
+const (
+	maxText      = 40_000 // characters of a result's text
+	maxErrorText = 4_000  // characters of an error's message or hint
+)
+
+// result words what a call ended with: the same facts as structuredContent and as
+// text, since some clients show the model one and some the other; or an error,
+// as text alone, because structuredContent has to fit the tool's output schema.
+func (s *Server) result(ctx context.Context, res host.CallResult) *mcp.CallToolResult {
+	if res.Err != nil {
+		return failure(res.Err, res.AuditID)
+	}
+	var compact bytes.Buffer
+	if !isObject(res.Structured) || !utf8.Valid(res.Structured) || json.Compact(&compact, res.Structured) != nil {
+		s.log.ErrorContext(ctx, "result that is not a JSON object", slog.String("audit", res.AuditID))
+		return failure(abi.Errorf(abi.ErrInternal, "", "internal error"), res.AuditID)
+	}
+	meta := map[string]any{}
+	shown, of := clip(compact.String(), maxText)
+	if of > 0 {
+		meta[MetaTruncated] = map[string]int{"shown": maxText, "of": of}
+		shown += fmt.Sprintf("\n[truncated: the first %d of %d characters; ask for less, or read structuredContent]", maxText, of)
+	}
+	return &mcp.CallToolResult{
+		Result:               mcp.Result{Meta: resultMeta(meta, res.AuditID)},
+		Content:              []mcp.Content{mcp.NewTextContent(shown)},
+		RawStructuredContent: compact.Bytes(),
+	}
+}
+
+// failure words a failed call for the model: code, message, and what to do next.
+func failure(e *abi.Error, audit string) *mcp.CallToolResult {
+	msg, _ := clip(e.Error(), maxErrorText)
+	if e.Code == abi.ErrInternal {
+		msg = "internal error"
+		if audit != "" {
+			msg += " (audit " + audit + ")"
+		}
+	}
+	words := string(e.Code) + ": " + msg
+	if hint, _ := clip(e.Hint, maxErrorText); hint != "" && e.Code != abi.ErrInternal {
+		words += "\nhint: " + hint
+	}
+	meta := map[string]any{MetaCode: string(e.Code)}
+	if e.Reason != "" {
+		meta[MetaReason] = string(e.Reason)
+	}
+	return &mcp.CallToolResult{
+		Result:  mcp.Result{Meta: resultMeta(meta, audit)},
+		Content: []mcp.Content{mcp.NewTextContent(words)},
+		IsError: true,
+	}
+}
+
+// resultMeta is a result's _meta, or nil if there is nothing to say.
+func resultMeta(fields map[string]any, audit string) *mcp.Meta {
+	if audit != "" {
+		fields[MetaAudit] = audit
+	}
+	if len(fields) == 0 {
+		return nil
+	}
+	return &mcp.Meta{AdditionalFields: fields}
+}
+
+// clip returns at most n characters of s, and how many s has if that is more.
+func clip(s string, n int) (shown string, of int) {
+	if len(s) <= n {
+		return s, 0
+	}
+	if of = utf8.RuneCountInString(s); of <= n {
+		return s, 0
+	}
+	return cut(s, n), of
+}

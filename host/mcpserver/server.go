@@ -1,0 +1,133 @@
+package mcpserver
+
+import (
+	"context"
+	_ "embed"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/drawbridge-mcp/drawbridge/host"
+)
+
+//go:embed instructions.md
+var defaultInstructions string
+
+// A Backend lists and calls tools. *host.Host is one.
+type Backend interface {
+	// Tools returns what p may see. It is asked on every tools/list and
+	// tools/call, so it must be cheap; the slice is not changed here.
+	Tools(ctx context.Context, p host.Principal) []host.ToolDef
+	// Call runs one call until ctx ends. The request's Tool is a dotted id.
+	Call(ctx context.Context, r host.CallRequest) host.CallResult
+}
+
+// A NameStyle says how tools are named in tools/list. A call may use the listed
+// name, the underscored one or the dotted id, whatever the style.
+type NameStyle string
+
+// The name styles. Clients that don't accept dots are many, so the default is
+// NamesUnderscore.
+const (
+	NamesUnderscore NameStyle = "underscore" // tracker_list
+	NamesDotted     NameStyle = "dotted"     // tracker.list
+	NamesBare       NameStyle = "bare"       // list, where no other tool is called so
+)
+
+// Options say what the server tells about itself, and how much it takes on. The
+// zero value works.
+type Options struct {
+	Name         string       // default "drawbridge"
+	Version      string       // of the program; default "0.0.0"
+	Instructions string       // for the model; default: the embedded text
+	ToolNames    NameStyle    // default NamesUnderscore
+	Logger       *slog.Logger // default: nothing is logged
+	// MaxCalls is how many calls of one principal run at a time; more wait
+	// their turn. The default is 256: calls that wait for a person are many.
+	MaxCalls int
+}
+
+// A Server serves any number of clients on any number of transports.
+type Server struct {
+	backend Backend
+	names   NameStyle
+	log     *slog.Logger
+	mcp     *server.MCPServer
+	hub     hub
+	seq     atomic.Int64 // ids of messages to mcp-go, never a client's
+
+	maxCalls int
+	slotsMu  sync.Mutex
+	slots    map[string]chan struct{} // by principal: one element for each running call
+
+	refused refusals
+	done    chan struct{} // closed by Close
+	close   sync.Once
+}
+
+// New makes a server for b.
+func New(b Backend, o Options) *Server {
+	s := &Server{
+		backend:  b,
+		names:    NameStyle(or(string(o.ToolNames), string(NamesUnderscore))),
+		log:      o.Logger,
+		maxCalls: o.MaxCalls,
+		slots:    map[string]chan struct{}{},
+		done:     make(chan struct{}),
+	}
+	if s.log == nil {
+		s.log = slog.New(slog.DiscardHandler)
+	}
+	if s.maxCalls <= 0 {
+		s.maxCalls = 256
+	}
+	s.mcp = server.NewMCPServer(or(o.Name, "drawbridge"), or(o.Version, "0.0.0"),
+		server.WithToolCapabilities(true),
+		server.WithCacheHints(0, mcp.CacheScopePrivate),
+		server.WithInstructions(or(o.Instructions, defaultInstructions)),
+		server.WithToolFilter(listedTools),
+	)
+	// One tool stands for all: see RATIONALE.md.
+	s.mcp.AddTool(mcp.NewTool(proxyTool), s.callTool)
+	return s
+}
+
+// or returns v, or the default where v is empty.
+func or(v, byDefault string) string {
+	if v == "" {
+		return byDefault
+	}
+	return v
+}
+
+// ToolsChanged tells the clients that listen that tools/list has another answer
+// now. Any number of calls within a tenth of a second become one notification.
+func (s *Server) ToolsChanged() { s.hub.changed() }
+
+// Close ends the streams that only listen, so that an HTTP server that shuts down
+// need not wait for them. Calls in flight go on.
+func (s *Server) Close() { s.close.Do(func() { close(s.done) }) }
+
+// slot waits for p's turn to run a call. It fails only when ctx ends first.
+func (s *Server) slot(ctx context.Context, p host.Principal) (release func(), err error) {
+	s.slotsMu.Lock()
+	turns, ok := s.slots[p.ID]
+	if !ok {
+		turns = make(chan struct{}, s.maxCalls)
+		s.slots[p.ID] = turns
+	}
+	s.slotsMu.Unlock()
+	select {
+	case turns <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if err := ctx.Err(); err != nil { // both were ready
+		<-turns
+		return nil, err
+	}
+	return func() { <-turns }, nil
+}

@@ -1,0 +1,126 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/abi/origin"
+	"github.com/drawbridge-mcp/drawbridge/abi/strictjson"
+	"github.com/drawbridge-mcp/drawbridge/host/browser"
+	"github.com/drawbridge-mcp/drawbridge/host/guard"
+)
+
+// A grantedPage is the page as one call of one tool may use it: what a module's
+// host calls act on. Every address it goes to is checked here before the browser
+// hears of it, and by the page's guard before anything is sent.
+type grantedPage struct {
+	site     *site
+	page     *browser.Page
+	guard    *guard.Guard
+	loginCmd string     // what to run when nobody is signed in
+	dialog   abi.Dialog // the answer to a confirm() that an act step raises
+	progress func(done, total float64, message string)
+}
+
+// Read serves the host call read: a program of read steps.
+func (g *grantedPage) Read(ctx context.Context, program []byte) ([]byte, error) {
+	return g.run(ctx, program, false)
+}
+
+// Act serves the host call act: a program that may change the page.
+func (g *grantedPage) Act(ctx context.Context, program []byte) ([]byte, error) {
+	return g.run(ctx, program, true)
+}
+
+// Progress serves the host call progress.
+func (g *grantedPage) Progress(_ context.Context, report []byte) ([]byte, error) {
+	var p abi.ProgressReport
+	if err := strictjson.Decode(report, &p, strictjson.MaxBytes(abi.MaxProgram)); err != nil {
+		return encode(&abi.Answer{Error: abi.Errorf(abi.ErrInvalidArgs, "progress", "%w", err).Data()})
+	}
+	if g.progress != nil {
+		g.progress(p.Done, p.Total, p.Message)
+	}
+	return encode(&abi.Answer{OK: true})
+}
+
+func (g *grantedPage) run(ctx context.Context, program []byte, mayAct bool) ([]byte, error) {
+	ans := &abi.Answer{Data: map[string]json.RawMessage{}}
+	steps, err := parseProgram(program, mayAct)
+	for i := 0; err == nil && i < len(steps); i++ {
+		ans.Step = i
+		err = g.step(ctx, &steps[i], ans)
+	}
+	ans.Dialogs = g.page.Dialogs()
+	if err != nil {
+		ans.Data, ans.Error = nil, Safe(err).Data()
+		return encode(ans)
+	}
+	ans.OK, ans.Step = true, 0
+	if info, err := g.page.Info(ctx); err == nil {
+		ans.Page = &info
+	}
+	return encode(ans)
+}
+
+// parseProgram reads what a module asks for; nothing in it is trusted.
+func parseProgram(data []byte, mayAct bool) ([]abi.Step, error) {
+	var p abi.Program
+	if err := strictjson.Decode(data, &p, strictjson.MaxBytes(abi.MaxProgram), strictjson.AnyText()); err != nil {
+		return nil, abi.Errorf(abi.ErrInvalidArgs, "program", "%w", err)
+	}
+	if p.V != abi.Version {
+		return nil, abi.Errorf(abi.ErrInvalidArgs, "program", "version %d is not %d", p.V, abi.Version)
+	}
+	if len(p.Steps) > abi.MaxSteps {
+		return nil, abi.Errorf(abi.ErrLimitExceeded, "program", "%d steps are more than %d", len(p.Steps), abi.MaxSteps)
+	}
+	for i := range p.Steps {
+		if p.Steps[i].Op.IsAct() && !mayAct {
+			return nil, abi.Errorf(abi.ErrCapabilityDenied, "program", "step %d: %q is not a read step", i, p.Steps[i].Op)
+		}
+	}
+	return p.Steps, nil
+}
+
+// visit goes to u, which must be on the tool's lists, and says what the page
+// turned out to be.
+func (g *grantedPage) visit(ctx context.Context, u origin.URL, referrer, wait string) error {
+	if err := g.guard.CheckNavigation(u); err != nil {
+		return err
+	}
+	v, err := g.page.Navigate(ctx, browser.Navigation{URL: u.String(), Referrer: referrer, Pages: g.site.pages, Wait: wait})
+	if err != nil {
+		return err
+	}
+	return g.classify(v)
+}
+
+// classify turns what a page is into the error that it stands for.
+func (g *grantedPage) classify(v browser.Visit) error {
+	switch v.Class {
+	case browser.SignedIn:
+		return nil
+	case browser.SignedOut:
+		return abi.Errorf(abi.ErrAuthExpired, "navigate", "nobody is signed in at %q", g.site.base.Origin()).WithHint("%s", g.loginCmd)
+	case browser.Forbidden:
+		return abi.Errorf(abi.ErrForbidden, "navigate", "the signed-in account may not open %q", v.Info.URL)
+	case browser.Missing:
+		return abi.Errorf(abi.ErrNotFound, "navigate", "%q does not exist", v.Info.URL)
+	}
+	return abi.Errorf(abi.ErrSelectorDrift, "navigate", "%q is none of the pages that the connector knows", v.Info.URL)
+}
+
+// encode marshals an answer and keeps it within its limit.
+func encode(ans *abi.Answer) ([]byte, error) {
+	out, err := json.Marshal(ans)
+	if err != nil {
+		return nil, err
+	}
+	if len(out) > abi.MaxAnswer {
+		e := abi.Errorf(abi.ErrLimitExceeded, "answer", "%d bytes are more than %d: ask for fewer rows or columns", len(out), abi.MaxAnswer)
+		return json.Marshal(&abi.Answer{Step: ans.Step, Error: e.Data()})
+	}
+	return out, nil
+}

@@ -1,0 +1,82 @@
+package host
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"sync"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/abi/atomicfile"
+	"github.com/drawbridge-mcp/drawbridge/abi/strictjson"
+)
+
+// A settingsFile keeps what the user set for each plugin, such as the address
+// of a self-hosted system. It holds no secrets.
+type settingsFile struct {
+	path string
+	mu   sync.Mutex
+}
+
+// settingsDoc is the file's format.
+type settingsDoc struct {
+	Format  int                          `json:"format"` // 1
+	Plugins map[string]map[string]string `json:"plugins"`
+}
+
+func (s *settingsFile) read() (settingsDoc, error) {
+	var doc settingsDoc
+	data, err := os.ReadFile(s.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return settingsDoc{Format: 1, Plugins: map[string]map[string]string{}}, nil
+	}
+	if err != nil {
+		return doc, fmt.Errorf("reading settings: %w", err)
+	}
+	if err := strictjson.Decode(data, &doc, strictjson.MaxBytes(abi.MaxMetadata)); err != nil {
+		return doc, fmt.Errorf("reading settings file %q: %w", s.path, err)
+	}
+	if doc.Format != 1 {
+		return doc, fmt.Errorf("settings file %q has format %d, want 1", s.path, doc.Format)
+	}
+	if doc.Plugins == nil {
+		doc.Plugins = map[string]map[string]string{}
+	}
+	return doc, nil
+}
+
+// get returns what is set for a plugin.
+func (s *settingsFile) get(plugin string) (map[string]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	doc, err := s.read()
+	return doc.Plugins[plugin], err
+}
+
+// set adds values to what is set for a plugin; nil removes all of them.
+func (s *settingsFile) set(plugin string, values map[string]string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	doc, err := s.read()
+	if err != nil {
+		return err
+	}
+	if values == nil {
+		delete(doc.Plugins, plugin)
+	} else {
+		merged := maps.Clone(doc.Plugins[plugin])
+		if merged == nil {
+			merged = map[string]string{}
+		}
+		maps.Copy(merged, values)
+		doc.Plugins[plugin] = merged
+	}
+	data, err := json.MarshalIndent(doc, "", "  ")
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(s.path, append(data, '\n'), 0o600)
+}

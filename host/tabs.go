@@ -1,0 +1,160 @@
+package host
+
+import (
+	"context"
+	"sync"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/host/browser"
+	"github.com/drawbridge-mcp/drawbridge/host/guard"
+)
+
+// A tabKey says whose tab it is: two clients never share one.
+type tabKey struct{ principal, connector string }
+
+// tabs keeps one reading tab per client and connector, so that a call needs no
+// new tab. A destructive call has a tab of its own, closed when it ends.
+type tabs struct {
+	browsers *supervisor
+
+	mu   sync.Mutex
+	open map[tabKey]*tab
+}
+
+// A tab is held by one call at a time.
+type tab struct {
+	turn   chan struct{} // holds one token; who has it may use page and policy
+	page   *browser.Page
+	policy string // what its guard was made from
+	guard  *guard.Guard
+}
+
+// A lease is a tab in use by one call.
+type lease struct {
+	page    *browser.Page
+	guard   *guard.Guard
+	release func()
+}
+
+// reading leases the client's reading tab under the policy that g enforces. The
+// page stays as the last call left it if that call had the same policy, since
+// the guard lasts as long as the page; otherwise it is blanked first.
+func (t *tabs) reading(ctx context.Context, key tabKey, policy string, g *guard.Guard) (*lease, error) {
+	e := t.entry(key)
+	select {
+	case <-e.turn:
+	case <-ctx.Done():
+		return nil, abi.Errorf(abi.ErrTimeout, "open page", "another call of this client still uses the tab: %w", ctx.Err())
+	}
+	release := func() { e.turn <- struct{}{} }
+	if err := t.prepare(ctx, e, policy, g); err != nil {
+		release()
+		return nil, err
+	}
+	return &lease{page: e.page, guard: e.guard, release: release}, nil
+}
+
+func (t *tabs) entry(key tabKey) *tab {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e, ok := t.open[key]
+	if !ok {
+		e = &tab{turn: make(chan struct{}, 1)}
+		e.turn <- struct{}{}
+		t.open[key] = e
+	}
+	return e
+}
+
+// prepare makes e's page usable under policy; the caller holds e's turn.
+func (t *tabs) prepare(ctx context.Context, e *tab, policy string, g *guard.Guard) error {
+	if e.page != nil && e.page.Err() == nil {
+		if e.policy == policy {
+			return nil
+		}
+		if err := e.page.Reset(ctx, browser.Policy{Check: checker(g)}); err == nil {
+			e.policy, e.guard = policy, g
+			return nil
+		}
+	}
+	if e.page != nil {
+		_ = e.page.Close() // it is unusable; whether closing it works changes nothing
+		e.page = nil
+	}
+	b, err := t.browsers.get(ctx)
+	if err != nil {
+		return err
+	}
+	page, err := b.Open(ctx, browser.Policy{Check: checker(g)})
+	if err != nil {
+		return err
+	}
+	e.page, e.policy, e.guard = page, policy, g
+	return nil
+}
+
+// own opens a tab for one call alone.
+func (t *tabs) own(ctx context.Context, g *guard.Guard) (*lease, error) {
+	b, err := t.browsers.get(ctx)
+	if err != nil {
+		return nil, err
+	}
+	page, err := b.Open(ctx, browser.Policy{Check: checker(g)})
+	if err != nil {
+		return nil, err
+	}
+	return &lease{page: page, guard: g, release: func() { _ = page.Close() }}, nil
+}
+
+// plain opens a tab that can do no more than show who is signed in.
+func (t *tabs) plain(ctx context.Context, conn *connector) (*lease, error) {
+	g, err := guard.New(conn.spec(nil))
+	if err != nil {
+		return nil, err
+	}
+	return t.own(ctx, g)
+}
+
+// rearm puts a call's own tab under another guard, by a reload: what the page
+// under the old one still does is refused.
+func (t *tabs) rearm(ctx context.Context, l *lease, g *guard.Guard) error {
+	l.guard = g
+	return l.page.Reset(ctx, browser.Policy{Check: checker(g)})
+}
+
+// forget closes the tabs of a connector, such as before it is removed.
+func (t *tabs) forget(connector string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for k, e := range t.open {
+		if k.connector != connector {
+			continue
+		}
+		delete(t.open, k)
+		go func() {
+			<-e.turn
+			if e.page != nil {
+				_ = e.page.Close()
+			}
+		}()
+	}
+}
+
+// checker puts a page's requests to its guard.
+func checker(g *guard.Guard) func(browser.Request) error {
+	return func(r browser.Request) error {
+		return g.Decide(guard.Observed{
+			Method: r.Method, URL: r.URL, ContentType: r.ContentType, Body: r.Body,
+			BodyComplete: r.BodyComplete, Kind: kindOf(r.Kind), Header: r.Header, Tokens: r.Tokens,
+		})
+	}
+}
+
+// kindOf translates what a request is for. What the guard has no word for is
+// none of a page's resources.
+func kindOf(k browser.Kind) guard.Kind {
+	if k == browser.KindStyle {
+		return guard.KindStylesheet
+	}
+	return guard.Kind(k)
+}

@@ -1,0 +1,299 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
+)
+
+func TestInstallUpdateRollback(t *testing.T) {
+	f := newFixture(t)
+	first := f.mustInstall(tracker)
+	f.wantActive("1.0.0")
+	if first.Signer != f.publisher.Fingerprint() || first.Registry != "main" || first.Previous != nil {
+		t.Errorf("entry %+v", first)
+	}
+	f.publish("1.1.0")
+	second := f.mustInstall(tracker)
+	f.wantActive("1.1.0")
+	if second.Previous == nil || second.Previous.Version != "1.0.0" {
+		t.Errorf("entry %+v, want 1.0.0 behind it", second)
+	}
+	for _, want := range []string{"1.0.0", "1.1.0"} {
+		back, err := f.client.Rollback("acme/tracker")
+		if err != nil || back.Version != want {
+			t.Errorf("rolled back to %q, %v, want %q", back.Version, err, want)
+		}
+		f.wantActive(want)
+	}
+	f.publish("1.2.0")
+	f.mustInstall(tracker)
+	if n := len(f.onDisk()); n != 4 {
+		t.Errorf("the store holds %v, want two versions", f.onDisk())
+	}
+	f.must(f.client.Uninstall("acme/tracker"))
+	f.wantActive("")
+	if n := len(f.onDisk()); n != 0 {
+		t.Errorf("the store still holds %v", f.onDisk())
+	}
+	f.must(f.client.RemoveRegistry("main"))
+	if list, err := f.client.Registries(); err != nil || len(list) != 0 {
+		t.Errorf("registries %+v, %v", list, err)
+	}
+}
+
+func TestInstallTwiceAsksOnce(t *testing.T) {
+	f := newFixture(t)
+	f.mustInstall(tracker)
+	e, err := f.client.Install(t.Context(), tracker, InstallOptions{Consent: func(context.Context, Review) error {
+		return errors.New("asked again")
+	}})
+	if err != nil || e.Version != "1.0.0" {
+		t.Errorf("got %+v, %v", e, err)
+	}
+}
+
+func TestReinstallRepairs(t *testing.T) {
+	f := newFixture(t)
+	e := f.mustInstall(tracker)
+	f.damage(e.Module.SHA256 + extModule)
+	_, err := f.client.Load("acme/tracker")
+	wantRefused(t, err, abi.ReasonTampered, f.publisher)
+	f.mustInstall(tracker)
+	f.wantActive("1.0.0")
+}
+
+// damage changes one byte of a stored file.
+func (f *fixture) damage(name string) {
+	f.t.Helper()
+	path := filepath.Join(f.client.cfg.Dir, "store", name)
+	data, err := os.ReadFile(path)
+	f.must(err)
+	data[len(data)-1] ^= 1
+	f.must(os.Chmod(path, 0o600))
+	f.must(os.WriteFile(path, data, 0o600))
+}
+
+func TestConsentSeesWhatChanges(t *testing.T) {
+	f := newFixture(t)
+	f.mustInstall(tracker)
+	f.publish("1.1.0")
+	var seen Review
+	no := errors.New("no")
+	_, err := f.client.Install(t.Context(), tracker, InstallOptions{Consent: func(_ context.Context, r Review) error {
+		seen = r
+		return no
+	}})
+	if !errors.Is(err, no) {
+		t.Errorf("got %v, want the refusal itself", err)
+	}
+	if seen.Previous == nil || seen.Previous.Version != "1.0.0" || seen.Release.Version != "1.1.0" ||
+		seen.Signer.Primary != f.publisher.Fingerprint() || seen.Registry.ID != "main" {
+		t.Errorf("review %+v", seen)
+	}
+	f.wantActive("1.0.0")
+}
+
+func TestAdmitStopsInstall(t *testing.T) {
+	f := newFixture(t)
+	no := errors.New("imports something else")
+	_, err := f.client.Install(t.Context(), tracker, InstallOptions{Consent: yes, Admit: func(_ context.Context, r Review, wasm []byte) error {
+		if hashOf(wasm) != r.Release.Module.SHA256 {
+			t.Error("admitted bytes aren't the release's")
+		}
+		return no
+	}})
+	if !errors.Is(err, no) || len(f.onDisk()) != 0 {
+		t.Errorf("got %v, store %v", err, f.onDisk())
+	}
+	f.wantActive("")
+}
+
+func TestResolve(t *testing.T) {
+	f := newFixture(t)
+	f.publish("1.1.0")
+	f.publish("1.2.0-rc.1")
+	f.now = f.now.Add(1)
+	beta := f.submission(f.releaseOf("1.3.0"), f.publisher)
+	beta.Channel = Beta
+	f.must(f.m.Publish(t.Context(), f.keys, beta))
+	f.publish("2.0.0")
+	f.must(f.m.Yank(t.Context(), f.keys, tracker, "2.0.0", "broken"))
+	if _, err := f.client.Refresh(t.Context(), "main"); err != nil {
+		t.Fatal(err)
+	}
+	for constraint, want := range map[string]string{
+		"": "1.1.0", "latest": "1.1.0", "1.0.0": "1.0.0", "= 1.0.0": "1.0.0", "~> 1.0": "1.1.0", ">= 1, < 1.1": "1.0.0",
+		"1.2.0-rc.1": "1.2.0-rc.1", "1.3.0": "1.3.0", "2.0.0": "", "> 2": "",
+	} {
+		got, err := f.client.Resolve(t.Context(), Ref{Namespace: "acme", Name: "tracker", Constraint: constraint})
+		if got.Version.Version != want || (want == "") != errors.Is(err, abi.ErrNotFound) {
+			t.Errorf("%q: got %q, %v, want %q", constraint, got.Version.Version, err, want)
+		}
+	}
+	found, err := f.client.Search(t.Context(), "TRACK")
+	if err != nil || len(found) != 1 || found[0].Version.Version != "1.1.0" {
+		t.Errorf("search: %+v, %v", found, err)
+	}
+	if found, err := f.client.Search(t.Context(), "nothing"); err != nil || len(found) != 0 {
+		t.Errorf("search for nothing: %+v, %v", found, err)
+	}
+}
+
+func TestTwoRegistries(t *testing.T) {
+	f := newFixture(t)
+	other := newOrigin(t, "other")
+	_, err := f.client.AddRegistry(t.Context(), other.origin, f.owner.Fingerprint())
+	f.must(err)
+	_, err = f.install(tracker)
+	if !errors.Is(err, abi.ErrInvalidArgs) {
+		t.Errorf("ambiguous plugin: %v, want invalid_args", err)
+	}
+	f.mustInstall(Ref{Registry: "main", Namespace: "acme", Name: "tracker"})
+	f.mustInstall(tracker) // now it is bound
+	_, err = f.install(Ref{Registry: "other", Namespace: "acme", Name: "tracker"})
+	wantRefused(t, err, abi.ReasonWrongName, f.publisher)
+	if err := f.client.RemoveRegistry("main"); !errors.Is(err, abi.ErrInvalidArgs) {
+		t.Errorf("removing a registry in use: %v", err)
+	}
+	f.must(f.client.RemoveRegistry("other"))
+}
+
+func TestAddRegistryRefuses(t *testing.T) {
+	f := newFixture(t)
+	if _, err := f.client.AddRegistry(t.Context(), f.origin, f.owner.Fingerprint()); !errors.Is(err, abi.ErrInvalidArgs) {
+		t.Errorf("adding twice: %v", err)
+	}
+	if _, err := f.client.AddRegistry(t.Context(), f.origin, f.owner.Fingerprint()[24:]); !errors.Is(err, abi.ErrInvalidArgs) {
+		t.Errorf("short fingerprint: %v", err)
+	}
+	same := newOrigin(t, "main")
+	if _, err := f.client.AddRegistry(t.Context(), same.origin, f.owner.Fingerprint()); !errors.Is(err, abi.ErrInvalidArgs) {
+		t.Errorf("second registry with the same id: %v", err)
+	}
+	if _, err := f.client.AddRegistry(t.Context(), filepath.Join(t.TempDir(), "none"), f.owner.Fingerprint()); !errors.Is(err, abi.ErrNotFound) {
+		t.Errorf("no repository: %v", err)
+	}
+	if list, err := f.client.Registries(); err != nil || len(list) != 1 {
+		t.Errorf("registries %+v, %v, want the first alone", list, err)
+	}
+	dirs, _ := filepath.Glob(filepath.Join(f.client.cfg.Dir, "registries", "*"))
+	if len(dirs) != 1 {
+		t.Errorf("refused registries leave %v", dirs)
+	}
+}
+
+func TestArtifactAsTag(t *testing.T) {
+	f := newFixture(t)
+	sum := hashOf(wasmOf("1.0.0"))
+	_, err := f.m.repo.run(t.Context(), nil, "update-ref", artifactTag(sum), artifactRef(sum))
+	f.must(err)
+	_, err = f.m.repo.run(t.Context(), nil, "update-ref", "-d", artifactRef(sum))
+	f.must(err)
+	f.mustInstall(tracker)
+	f.wantActive("1.0.0")
+}
+
+func TestMissingArtifact(t *testing.T) {
+	f := newFixture(t)
+	_, err := f.m.repo.run(t.Context(), nil, "update-ref", "-d", artifactRef(hashOf(wasmOf("1.0.0"))))
+	f.must(err)
+	if _, err := f.install(tracker); !errors.Is(err, abi.ErrNotFound) {
+		t.Errorf("got %v, want not_found", err)
+	}
+	f.wantActive("")
+}
+
+func TestPush(t *testing.T) {
+	f := newFixture(t)
+	mirror := filepath.Join(t.TempDir(), "mirror.git")
+	if _, err := create(t.Context(), mirror, fromFile); err != nil {
+		t.Fatal(err)
+	}
+	f.must(f.m.Push(t.Context(), mirror))
+	c := f.newClient()
+	if _, err := c.AddRegistry(t.Context(), mirror, f.owner.Fingerprint()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Install(t.Context(), tracker, InstallOptions{Consent: yes}); err != nil {
+		t.Error(err)
+	}
+	if err := f.m.Push(t.Context(), "ext::sh -c true"); !errors.Is(err, abi.ErrInvalidArgs) {
+		t.Errorf("pushing to a command: %v", err)
+	}
+}
+
+func TestEvents(t *testing.T) {
+	f := newFixture(t)
+	var got []string
+	f.client.cfg.Events = Events{
+		Fetching:    func(string, string) { got = append(got, "fetching") },
+		Verified:    func(string, int64) { got = append(got, "verified") },
+		Downloading: func(string, string, int64) { got = append(got, "downloading") },
+		Installed:   func(Entry) { got = append(got, "installed") },
+	}
+	f.mustInstall(tracker)
+	if want := []string{"fetching", "verified", "downloading", "installed"}; !slices.Equal(got, want) {
+		t.Errorf("events %v, want %v", got, want)
+	}
+}
+
+func TestManyRefreshesAreRepacked(t *testing.T) {
+	f := newFixture(t)
+	for range maxPacks + 3 {
+		f.must(f.m.Refresh(t.Context(), f.keys))
+		if _, err := f.client.Refresh(t.Context(), "main"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	packs, _ := filepath.Glob(filepath.Join(f.client.registryDir(f.origin), "git", "objects", "pack", "*.pack"))
+	if len(packs) == 0 || len(packs) > maxPacks {
+		t.Errorf("%d packs", len(packs))
+	}
+	f.mustInstall(tracker)
+}
+
+func TestParseRef(t *testing.T) {
+	for s, want := range map[string]Ref{
+		"acme/tracker":             {Namespace: "acme", Name: "tracker"},
+		"acme/tracker@1.2.3":       {Namespace: "acme", Name: "tracker", Constraint: "1.2.3"},
+		"main:acme/tracker@~> 1.2": {Registry: "main", Namespace: "acme", Name: "tracker", Constraint: "~> 1.2"},
+	} {
+		if got, err := ParseRef(s); err != nil || got != want {
+			t.Errorf("%q: %+v, %v, want %+v", s, got, err, want)
+		}
+	}
+	for _, s := range []string{
+		"", "tracker", "/tracker", "acme/", "acme/tracker/x", "Acme/tracker", "../x", "acme/..", "acme/tracker@x",
+		"acme/trac ker", "acme/tracker\n", ":acme/tracker", "A:acme/tracker", "acme/tracker@1@2", "аcme/tracker",
+	} {
+		if got, err := ParseRef(s); !errors.Is(err, abi.ErrInvalidArgs) {
+			t.Errorf("%q is read as %+v (%v)", s, got, err)
+		}
+	}
+}
+
+func TestParseAddress(t *testing.T) {
+	for s, via := range map[string]transport{
+		"https://git.example.org/x.git": overHTTPS, "ssh://git@git.example.org/x.git": overSSH,
+		"git@git.example.org:x/y.git": overSSH, "/srv/registry.git": fromFile, "./registry.git": fromFile,
+	} {
+		if got, err := parseAddress(s); err != nil || got.via != via {
+			t.Errorf("%q: %+v, %v, want %s", s, got, err, via)
+		}
+	}
+	for _, s := range []string{
+		"", "registry.git", "-oProxyCommand=x", "--upload-pack=x", "ext::sh -c id", "file:///srv/x.git", "git://h/x", "http://h/x",
+		"https://user:secret@h/x", "https://token@h/x", "https:///x", "https://h/x?y", "https://h/x#y", "ssh://-oProxyCommand=x/y",
+		"ssh://u:p@h/x", "ssh://-x@h/y", "https://h/\x1b[2J", "https://h/\nx", "fd::3", "-x@h:y", "a@-h:y", "h::x",
+	} {
+		if got, err := parseAddress(s); !errors.Is(err, abi.ErrInvalidArgs) {
+			t.Errorf("%q is read as %+v (%v)", s, got, err)
+		}
+	}
+}

@@ -1,0 +1,241 @@
+package registry
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/signing"
+)
+
+var _ Signer = (*signing.SecretKey)(nil)
+
+// epoch is when the keys of the tests were made; the fake clock starts a day later.
+var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// people are the keys of the tests. Making one is slow on purpose, so they are
+// shared; nothing changes them.
+type people struct{ owner, owner2, snapshot, revoker, publisher, mallory *signing.SecretKey }
+
+var everybody = sync.OnceValues(func() (people, error) {
+	var p people
+	for name, slot := range map[string]**signing.SecretKey{
+		"owner": &p.owner, "owner2": &p.owner2, "snapshot": &p.snapshot,
+		"revoker": &p.revoker, "publisher": &p.publisher, "mallory": &p.mallory,
+	} {
+		pass := func(signing.Fingerprint) ([]byte, error) { return []byte("passphrase"), nil }
+		armored, err := signing.GenerateKey(name, epoch, pass)
+		if err != nil {
+			return p, err
+		}
+		if *slot, err = signing.OpenSecretKey(armored, pass); err != nil {
+			return p, err
+		}
+	}
+	return p, nil
+})
+
+// A fixture is a registry with one plugin, acme/tracker 1.0.0, and a client that
+// has added it.
+type fixture struct {
+	people
+	t      *testing.T
+	id     string // of the registry
+	origin string // the registry's bare repository
+	m      *Maintainer
+	keys   Keys
+	client *Client
+	now    time.Time
+}
+
+var tracker = Ref{Namespace: "acme", Name: "tracker"}
+
+func newFixture(t *testing.T) *fixture {
+	t.Helper()
+	f := newOrigin(t, "main")
+	f.client = f.newClient()
+	if _, err := f.client.AddRegistry(t.Context(), f.origin, f.owner.Fingerprint()); err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// newOrigin makes the registry alone.
+func newOrigin(t *testing.T, id string) *fixture {
+	t.Helper()
+	p, err := everybody()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &fixture{people: p, t: t, id: id, origin: filepath.Join(t.TempDir(), "origin.git"), now: epoch.Add(24 * time.Hour)}
+	f.keys = Keys{[]Signer{f.owner}, []Signer{f.snapshot}, []Signer{f.revoker}}
+	if f.m, err = Init(t.Context(), f.origin, id, f.keys, f.clock); err != nil {
+		t.Fatal(err)
+	}
+	f.must(f.m.AddPublisher(t.Context(), f.keys, "acme", f.publisher.Certificate()))
+	f.publish("1.0.0")
+	return f
+}
+
+func (f *fixture) clock() time.Time { return f.now }
+
+func (f *fixture) must(err error) {
+	f.t.Helper()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+func (f *fixture) newClient() *Client {
+	f.t.Helper()
+	c, err := New(Config{Dir: filepath.Join(f.t.TempDir(), "home"), Clock: f.clock})
+	f.must(err)
+	return c
+}
+
+func wasmOf(version string) []byte { return []byte("\x00asm module of " + version) }
+
+// releaseOf returns a release of acme/tracker as its author would make it.
+func (f *fixture) releaseOf(version string) abi.Release {
+	wasm := wasmOf(version)
+	return abi.Release{
+		Type: abi.ReleaseType, Format: abi.ReleaseFormat, Registry: f.id, Namespace: "acme", Name: "tracker",
+		Version: version, Category: abi.CategoryConnector, Title: "Tracker", Description: "Tickets.",
+		ABI: abi.ABIRange{Min: 1, Max: 1}, Module: abi.Module{SHA256: hashOf(wasm), Size: int64(len(wasm))},
+		Capabilities: []abi.Capability{abi.CapRead},
+	}
+}
+
+// submission signs a release.
+func (f *fixture) submission(r abi.Release, by Signer) Submission {
+	f.t.Helper()
+	data, err := EncodeRelease(r)
+	f.must(err)
+	sig, err := by.Sign(data, f.now)
+	f.must(err)
+	return Submission{Release: data, Signature: sig, Wasm: wasmOf(r.Version)}
+}
+
+// publish publishes a version a minute after the last event.
+func (f *fixture) publish(version string) {
+	f.t.Helper()
+	f.now = f.now.Add(time.Minute)
+	f.must(f.m.Publish(f.t.Context(), f.keys, f.submission(f.releaseOf(version), f.publisher)))
+}
+
+func yes(context.Context, Review) error { return nil }
+
+func (f *fixture) install(ref Ref) (Entry, error) {
+	return f.client.Install(f.t.Context(), ref, InstallOptions{Consent: yes})
+}
+
+func (f *fixture) mustInstall(ref Ref) Entry {
+	f.t.Helper()
+	e, err := f.install(ref)
+	f.must(err)
+	return e
+}
+
+// resign changes files and signs a new snapshot over them: what somebody with the
+// snapshot keys alone can do.
+func (f *fixture) resign(change func(files map[string][]byte)) {
+	f.t.Helper()
+	f.must(f.m.change(f.t.Context(), f.keys, "test", func(e *edit) error {
+		change(e.files)
+		return nil
+	}))
+}
+
+// tamper changes files and signs nothing: what whoever hosts the repository can do.
+func (f *fixture) tamper(change func(files map[string][]byte)) {
+	f.t.Helper()
+	e, err := f.m.load(f.t.Context(), f.keys)
+	f.must(err)
+	change(e.files)
+	f.commitRaw(e)
+}
+
+func (f *fixture) commitRaw(e *edit) {
+	f.t.Helper()
+	_, err := f.m.repo.run(f.t.Context(), bytes.NewReader(e.stream("tampered")), "fast-import", "--quiet", "--date-format=raw", "--force")
+	f.must(err)
+}
+
+// files returns a copy of the registry's files.
+func (f *fixture) files() map[string][]byte {
+	f.t.Helper()
+	e, err := f.m.load(f.t.Context(), f.keys)
+	f.must(err)
+	return e.files
+}
+
+// replace puts the registry back to an older state of its files.
+func (f *fixture) replace(old map[string][]byte) {
+	f.tamper(func(files map[string][]byte) {
+		clear(files)
+		maps.Copy(files, old)
+	})
+}
+
+// edited changes a document's text, keeping it canonical.
+func edited(t *testing.T, data []byte, old, replacement string) []byte {
+	t.Helper()
+	if !bytes.Contains(data, []byte(old)) {
+		t.Fatalf("%s doesn't hold %s", data, old)
+	}
+	return bytes.Replace(data, []byte(old), []byte(replacement), 1)
+}
+
+// wantRefused checks that err is a refusal with a reason that names a key.
+func wantRefused(t *testing.T, err error, reason abi.Reason, keys ...*signing.SecretKey) {
+	t.Helper()
+	var e *abi.Error
+	if !errors.As(err, &e) || e.Code != abi.ErrUntrusted || e.Reason != reason {
+		t.Errorf("got %v (%+v), want untrusted with reason %q", err, e, reason)
+		return
+	}
+	for _, k := range keys {
+		if !strings.Contains(err.Error(), string(k.Fingerprint())) {
+			t.Errorf("%q doesn't name key %s", err, k.Fingerprint())
+		}
+	}
+}
+
+// wantActive checks which version is installed and that it loads.
+func (f *fixture) wantActive(version string) {
+	f.t.Helper()
+	l, err := f.client.Load("acme/tracker")
+	if version == "" {
+		if !errors.Is(err, abi.ErrNotFound) {
+			f.t.Errorf("something is installed: %+v, %v", l.Entry, err)
+		}
+		return
+	}
+	if err != nil {
+		f.t.Errorf("loading: %v", err)
+		return
+	}
+	if l.Entry.Version != version || !bytes.Equal(l.Wasm, wasmOf(version)) || l.Release.Version != version {
+		f.t.Errorf("active is %q with module %q, want %q", l.Entry.Version, l.Wasm, version)
+	}
+}
+
+// onDisk lists the store.
+func (f *fixture) onDisk() []string {
+	f.t.Helper()
+	list, err := filepath.Glob(filepath.Join(f.client.cfg.Dir, "store", "*"))
+	f.must(err)
+	for i := range list {
+		list[i] = filepath.Base(list[i])
+	}
+	slices.Sort(list)
+	return list
+}

@@ -1,0 +1,203 @@
+package registry
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"time"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
+)
+
+// gitTimeout bounds one run of the git program.
+const gitTimeout = 60 * time.Second
+
+// maxGitOutput bounds what is kept of a run's output.
+const maxGitOutput = 64 << 10
+
+// hardened is the configuration of every run: no protocol but the one that is
+// asked for, no hooks, no helpers, no redirects, no threads, no background work,
+// objects checked on arrival, and large blobs streamed rather than held in memory.
+// System and user configuration is not read (gitEnv).
+func hardened(via transport) []string {
+	config := []string{
+		"protocol.allow=never", "protocol." + string(via) + ".allow=always",
+		"core.hooksPath=" + os.DevNull, "core.attributesFile=" + os.DevNull, "core.symlinks=false",
+		"core.fsmonitor=false", "core.bigFileThreshold=1m", "core.packedGitLimit=128m",
+		"core.deltaBaseCacheLimit=16m", "pack.threads=1", "pack.windowMemory=64m",
+		"transfer.fsckObjects=true", "fetch.fsckObjects=true", "fetch.unpackLimit=1", "fetch.writeCommitGraph=false",
+		"credential.helper=", "http.followRedirects=false", "http.sslVerify=true",
+		"http.lowSpeedLimit=1000", "http.lowSpeedTime=20",
+		"submodule.recurse=false", "gc.auto=0", "maintenance.auto=false", "advice.detachedHead=false",
+		"init.defaultBranch=main", "protocol.version=2",
+	}
+	args := make([]string, 0, 2*len(config))
+	for _, c := range config {
+		args = append(args, "-c", c)
+	}
+	return args
+}
+
+// gitEnv is the whole environment of a run. ssh needs its agent and the user's
+// known hosts; nothing else of the user's reaches git.
+func gitEnv(via transport, dir string) []string {
+	env := []string{
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_SYSTEM=" + os.DevNull, "GIT_CONFIG_GLOBAL=" + os.DevNull,
+		"GIT_TERMINAL_PROMPT=0", "GIT_ATTR_NOSYSTEM=1", "GIT_NO_REPLACE_OBJECTS=1", "GIT_OPTIONAL_LOCKS=0",
+		"LC_ALL=C", "GIT_SSH_COMMAND=ssh -oBatchMode=yes -oStrictHostKeyChecking=yes",
+	}
+	pass := []string{"PATH", "TMPDIR", "SystemRoot", "TEMP", "TMP"}
+	switch via {
+	case overSSH:
+		pass = append(pass, "HOME", "USERPROFILE", "SSH_AUTH_SOCK")
+	case overHTTPS:
+		pass = append(pass, "https_proxy", "HTTPS_PROXY", "no_proxy", "NO_PROXY", "SSL_CERT_FILE", "GIT_SSL_CAINFO")
+		env = append(env, "HOME="+dir) // no .netrc
+	case fromFile:
+		env = append(env, "HOME="+dir)
+	}
+	for _, name := range pass {
+		if v, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+v)
+		}
+	}
+	return env
+}
+
+// A repository is a bare Git repository of ours and the way to run git in it.
+type repository struct {
+	dir string
+	via transport
+}
+
+// command prepares git in a process group of its own. The caller runs it through
+// start, which sets the limits.
+func (r repository) command(ctx context.Context, args ...string) *exec.Cmd {
+	all := append(hardened(r.via), "--git-dir="+r.dir)
+	cmd := exec.CommandContext(ctx, "git", append(all, args...)...)
+	cmd.Dir = os.TempDir()
+	if r.dir != "" {
+		cmd.Dir = r.dir
+	}
+	cmd.Env = gitEnv(r.via, r.dir)
+	cmd.WaitDelay = 2 * time.Second
+	inOwnGroup(cmd)
+	return cmd
+}
+
+// start starts a prepared command under the limits.
+func start(cmd *exec.Cmd) error {
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("starting git: %w", err)
+	}
+	if err := limit(cmd.Process); err != nil {
+		killGroup(cmd)
+		_ = cmd.Wait()
+		return fmt.Errorf("limiting git: %w", err)
+	}
+	return nil
+}
+
+// A gitError is a run that failed.
+type gitError struct {
+	args   []string
+	stderr string
+	err    error
+}
+
+func (e *gitError) Error() string {
+	return fmt.Sprintf("git %s: %v: %s", e.args[0], e.err, lastLine(e.stderr))
+}
+
+func (e *gitError) Unwrap() error { return e.err }
+
+func lastLine(s string) string {
+	lines := strings.Split(strings.TrimSpace(s), "\n")
+	return lines[len(lines)-1]
+}
+
+// run runs git to its end and returns the start of its output.
+func (r repository) run(ctx context.Context, stdin io.Reader, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
+	defer cancel()
+	cmd := r.command(ctx, args...)
+	stdout, stderr := &capped{}, &capped{}
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
+	err := start(cmd)
+	if err == nil {
+		err = cmd.Wait()
+	}
+	if ctx.Err() != nil {
+		return "", fmt.Errorf("git %s: %w", args[0], ctx.Err())
+	}
+	if err != nil {
+		return "", &gitError{args, stderr.String(), err}
+	}
+	return stdout.String(), nil
+}
+
+// capped keeps the first maxGitOutput bytes and drops the rest.
+type capped struct{ bytes.Buffer }
+
+func (c *capped) Write(p []byte) (int, error) {
+	if room := maxGitOutput - c.Len(); room > 0 {
+		_, _ = c.Buffer.Write(p[:min(room, len(p))])
+	}
+	return len(p), nil
+}
+
+// create makes an empty bare repository in dir.
+func create(ctx context.Context, dir string, via transport) (repository, error) {
+	r := repository{dir, via}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return r, fmt.Errorf("making %q: %w", dir, err)
+	}
+	if _, err := r.run(ctx, nil, "init", "--bare", "--quiet", "--template="); err != nil {
+		return r, fmt.Errorf("making a repository: %w", err)
+	}
+	return r, nil
+}
+
+// fetch brings one ref of another repository, without its history, under the
+// name to. What arrives is hostile.
+func (r repository) fetch(ctx context.Context, from address, ref, to string) error {
+	r.via = from.via
+	_, err := r.run(ctx, nil, "fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules",
+		"--no-write-fetch-head", "--force", "--", from.url, "+"+ref+":"+to)
+	return err
+}
+
+// fetchError tells a user why a fetch failed.
+func fetchError(err error, from address) error {
+	var ge *gitError
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return abi.Errorf(abi.ErrTimeout, "fetch", "registry %q didn't answer in time: %w", from.url, err)
+	case errors.As(err, &ge) && rejected(ge.stderr):
+		return refuseFor(err, abi.ReasonMalformed, nil, "git refuses what %q sends: %s", from.url, lastLine(ge.stderr))
+	case errors.As(err, &ge):
+		return abi.Errorf(abi.ErrNotFound, "fetch", "registry %q can't be fetched: %w", from.url, err)
+	}
+	return fmt.Errorf("fetching %q: %w", from.url, err)
+}
+
+// rejected reports whether git itself found the objects bad.
+func rejected(stderr string) bool {
+	for _, s := range []string{"fsck error", "index-pack failed", "unpack-objects failed", "invalid index-pack output", "did not send all necessary objects"} {
+		if strings.Contains(stderr, s) {
+			return true
+		}
+	}
+	return false
+}
+
+// noSuchRef reports whether a fetch failed because the ref isn't there.
+func noSuchRef(err error) bool {
+	var ge *gitError
+	return errors.As(err, &ge) && strings.Contains(ge.stderr, "couldn't find remote ref")
+}

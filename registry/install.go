@@ -1,0 +1,272 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/signing"
+)
+
+// A Review is what a person decides on before a version is installed.
+type Review struct {
+	Registry Registry
+	Release  abi.Release
+	Hash     string         // sha256 of the release's bytes
+	Signer   signing.Signer // the publisher
+	Previous *abi.Release   // what is installed now; nil if nothing is
+	Entry    *Entry         // its lock entry
+}
+
+// InstallOptions are the caller's part of an install.
+type InstallOptions struct {
+	// Consent is asked before the module is fetched. An error stops the install
+	// and is returned. It must be set.
+	Consent func(context.Context, Review) error
+	// Admit is given the module before anything is written: to scan it, compile
+	// it, and compare what it says with the release. It may be nil.
+	Admit func(context.Context, Review, []byte) error
+	// AllowDowngrade lets a version replace a higher one.
+	AllowDowngrade bool
+}
+
+// Install brings the version that ref means, after fetching the registry's newest
+// snapshot, and makes it the active one. Nothing changes before the last step, the
+// writing of the lock file; the version before stays for Rollback.
+func (c *Client) Install(ctx context.Context, ref Ref, opts InstallOptions) (Entry, error) {
+	var done Entry
+	err := c.exclusive(func() error {
+		lock, err := readLock(c.lockPath())
+		if err != nil {
+			return err
+		}
+		id, err := c.registryOf(ctx, ref, lock)
+		if err != nil {
+			return err
+		}
+		if _, err := c.refresh(ctx, id); err != nil {
+			return err
+		}
+		return c.withCatalog(ctx, id, func(cat *catalog) error {
+			done, err = c.install(ctx, cat, ref, lock, opts)
+			return err
+		})
+	})
+	return done, err
+}
+
+// install is Install on a verified snapshot. The order is the one in which each
+// step is vouched for by those before it.
+func (c *Client) install(ctx context.Context, cat *catalog, ref Ref, lock *Lock, opts InstallOptions) (Entry, error) {
+	v, err := c.verifyVersion(cat, ref, lock, opts)
+	if err != nil {
+		return Entry{}, err
+	}
+	review, err := c.review(cat, v, lock)
+	if err != nil {
+		return Entry{}, err
+	}
+	old := lock.find(ref.Plugin())
+	if old != nil && old.Release.SHA256 == v.sha256 {
+		if _, ok, _ := c.store().get(old.Module, extModule); ok {
+			return *old, nil
+		}
+	}
+	if err := opts.Consent(ctx, review); err != nil {
+		return Entry{}, err
+	}
+	consented := At(c.cfg.Clock())
+	wasm, err := c.fetchModule(ctx, cat, v)
+	if err != nil {
+		return Entry{}, err
+	}
+	if opts.Admit != nil {
+		if err := opts.Admit(ctx, review, wasm); err != nil {
+			return Entry{}, err
+		}
+	}
+	entry := newEntry(cat, v, consented, old)
+	return entry, c.activate(lock, entry, v, wasm)
+}
+
+// verifyVersion verifies the release of the version that ref means.
+func (c *Client) verifyVersion(cat *catalog, ref Ref, lock *Lock, opts InstallOptions) (*verified, error) {
+	if err := cat.requireFresh(); err != nil {
+		return nil, err
+	}
+	old := lock.find(ref.Plugin())
+	candidate, err := cat.resolve(ref, lockedVersion(lock, ref))
+	if err != nil {
+		return nil, err
+	}
+	if old != nil && !opts.AllowDowngrade && compareVersions(candidate.Version.Version, old.Version) < 0 {
+		return nil, refuse(abi.ReasonSnapshotOlder, old.keys(), "version %q of %q is below the installed version %q",
+			candidate.Version.Version, ref.Plugin(), old.Version)
+	}
+	v, err := cat.release(ref, candidate.Version)
+	if err != nil {
+		return nil, err
+	}
+	if old != nil && old.Version == v.Version && old.Release.SHA256 != v.sha256 {
+		return nil, refuse(abi.ReasonTampered, old.keys(), "version %q of %q has two contents", old.Version, ref.Plugin())
+	}
+	if err := c.runnable(v); err != nil {
+		return nil, err
+	}
+	_, dir, err := c.registryState(cat.root.Registry)
+	if err != nil {
+		return nil, err
+	}
+	return v, cat.state.write(filepath.Join(dir, "state.json")) // the namespace's version is new
+}
+
+// runnable refuses a release that this host can't run.
+func (c *Client) runnable(v *verified) error {
+	switch {
+	case v.Category != abi.CategoryConnector || v.Module == (abi.Module{}):
+		return abi.Errorf(abi.ErrInvalidArgs, "", "%q is of category %q, which this host lists and doesn't run",
+			v.Name, v.Category)
+	case v.ABI.Min > abi.Version || v.ABI.Max < abi.Version:
+		return abi.Errorf(abi.ErrInvalidArgs, "", "%q version %q needs an ABI from %d to %d, this host has %d",
+			v.Name, v.Version, v.ABI.Min, v.ABI.Max, abi.Version)
+	case v.Module.Size > c.cfg.MaxModule:
+		return abi.Errorf(abi.ErrLimitExceeded, "", "the module of %q has %d bytes, the limit is %d",
+			v.Name, v.Module.Size, c.cfg.MaxModule)
+	}
+	return nil
+}
+
+func (c *Client) review(cat *catalog, v *verified, lock *Lock) (Review, error) {
+	r := Review{Registry: cat.state.registry(), Release: v.Release, Hash: v.sha256, Signer: v.signer}
+	old := lock.find(v.Namespace + "/" + v.Name)
+	if old == nil {
+		return r, nil
+	}
+	previous, err := c.readRelease(*old)
+	if err != nil {
+		return r, nil //nolint:nilerr // what is installed is damaged: it is reviewed as if it were new
+	}
+	kept := *old
+	r.Previous, r.Entry = &previous, &kept
+	return r, nil
+}
+
+func newEntry(cat *catalog, v *verified, consented Time, old *Entry) Entry {
+	e := Entry{
+		Registry: cat.root.Registry, Namespace: v.Namespace, Name: v.Name, Version: v.Version,
+		Snapshot: cat.snapshot.Version, Release: fileHash(v.bytes),
+		Module: FileHash{v.Module.SHA256, v.Module.Size},
+		Signer: v.signer.Primary, Key: v.signer.Key, Signed: At(v.signer.Created), Consented: consented,
+	}
+	if old != nil {
+		e.Previous = old.withoutPrevious()
+		if old.Release == e.Release {
+			e.Previous = old.Previous
+		}
+	}
+	return e
+}
+
+func (e Entry) withoutPrevious() *Entry {
+	e.Previous = nil
+	return &e
+}
+
+// activate writes module, release and, as the one step that counts, the lock.
+func (c *Client) activate(lock *Lock, e Entry, v *verified, wasm []byte) error {
+	next := lock.with(e)
+	for _, step := range []struct {
+		name string
+		do   func() error
+	}{
+		{"module", func() error { return c.store().put(wasm, extModule) }},
+		{"release", func() error { return c.store().put(v.bytes, extRelease) }},
+		{"lock", func() error { return next.write(c.lockPath()) }},
+	} {
+		if err := c.at(step.name); err != nil {
+			return err
+		}
+		if err := step.do(); err != nil {
+			return err
+		}
+	}
+	if c.cfg.Events.Installed != nil {
+		c.cfg.Events.Installed(e)
+	}
+	return c.tidy(next)
+}
+
+// tidy removes what a lock that was just written doesn't name any more. Failing
+// to is a warning: the change itself has happened.
+func (c *Client) tidy(lock *Lock) error {
+	err := c.at("sweep")
+	if err == nil {
+		err = c.store().sweep(lock.hashes())
+	}
+	if err != nil && c.cfg.Events.Warning != nil {
+		c.cfg.Events.Warning("", fmt.Sprintf("old files stay in the store: %v", err))
+	}
+	return nil
+}
+
+// Uninstall makes a plugin inactive and removes its files.
+func (c *Client) Uninstall(plugin string) error {
+	return c.exclusive(func() error {
+		lock, err := readLock(c.lockPath())
+		if err != nil {
+			return err
+		}
+		if lock.find(plugin) == nil {
+			return notInstalled(plugin)
+		}
+		next := lock.without(plugin)
+		if err := next.write(c.lockPath()); err != nil {
+			return err
+		}
+		return c.tidy(next)
+	})
+}
+
+// Rollback makes the version before the installed one active again, after
+// checking it like Load. Rolling back twice ends where it began.
+func (c *Client) Rollback(plugin string) (Entry, error) {
+	var back Entry
+	err := c.exclusive(func() error {
+		lock, err := readLock(c.lockPath())
+		if err != nil {
+			return err
+		}
+		current := lock.find(plugin)
+		switch {
+		case current == nil:
+			return notInstalled(plugin)
+		case current.Previous == nil:
+			return abi.Errorf(abi.ErrNotFound, "", "there is no version of %q to go back to", plugin)
+		}
+		if _, err := c.load(*current.Previous); err != nil {
+			return err
+		}
+		back = *current.Previous
+		back.Previous = current.withoutPrevious()
+		return lock.with(back).write(c.lockPath())
+	})
+	if err != nil {
+		return Entry{}, err
+	}
+	return back, nil
+}
+
+// Installed lists the active version of every plugin.
+func (c *Client) Installed() ([]Entry, error) {
+	lock, err := readLock(c.lockPath())
+	if err != nil {
+		return nil, err
+	}
+	return slices.Clone(lock.Plugins), nil
+}
+
+func notInstalled(plugin string) error {
+	return abi.Errorf(abi.ErrNotFound, "", "plugin %q isn't installed", plugin).WithHint("drawbridge list")
+}

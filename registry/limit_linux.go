@@ -1,0 +1,38 @@
+package registry
+
+import (
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// What one git process may use. Its helpers inherit the limits, each for itself.
+const (
+	gitMemory  = 1 << 30 // address space
+	gitCPU     = 60      // seconds
+	gitFile    = 256 << 20
+	gitHandles = 256
+)
+
+// limit sets the limits of a process that was just started. It runs before git
+// has read its configuration, let alone a byte from the network.
+func limit(p *os.Process) error {
+	for _, l := range []struct {
+		name     string
+		resource int
+		max      uint64
+	}{
+		{"memory", unix.RLIMIT_AS, gitMemory},
+		{"cpu", unix.RLIMIT_CPU, gitCPU},
+		{"file size", unix.RLIMIT_FSIZE, gitFile},
+		{"open files", unix.RLIMIT_NOFILE, gitHandles},
+		{"core", unix.RLIMIT_CORE, 0},
+	} {
+		rl := unix.Rlimit{Cur: l.max, Max: l.max}
+		if err := unix.Prlimit(p.Pid, l.resource, &rl, nil); err != nil {
+			return fmt.Errorf("setting the %s limit: %w", l.name, err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+package registry
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/hashicorp/go-version"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
+)
+
+// Names become file names and refs, so each has a closed form that is checked
+// before any use.
+var (
+	namePattern    = regexp.MustCompile(`^[a-z][a-z0-9-]{0,40}$`)
+	versionPattern = regexp.MustCompile(`^(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})(-[0-9a-z]+([.-][0-9a-z]+)*)?$`)
+	hashPattern    = regexp.MustCompile(`^[0-9a-f]{64}$`)
+)
+
+// maxVersion bounds a version's length, with its suffix.
+const maxVersion = 40
+
+func validName(s string) bool    { return namePattern.MatchString(s) }
+func validHash(s string) bool    { return hashPattern.MatchString(s) }
+func validVersion(s string) bool { return len(s) <= maxVersion && versionPattern.MatchString(s) }
+
+// A Ref is what a user asks for: a plugin, in one registry or in any, and which
+// versions will do.
+type Ref struct {
+	Registry   string // the registry's id; empty if the plugin is in only one
+	Namespace  string
+	Name       string
+	Constraint string // such as "1.2.3", "~> 1.2" or ">= 1, < 2"; empty for the newest
+}
+
+// ParseRef reads "[registry:]namespace/name[@constraint]".
+func ParseRef(s string) (Ref, error) {
+	bad := func(why string) (Ref, error) {
+		return Ref{}, abi.Errorf(abi.ErrInvalidArgs, "", "plugin %q: %s", s, why).
+			WithHint("drawbridge install NAMESPACE/NAME[@VERSION]")
+	}
+	var r Ref
+	head, constraint, pinned := strings.Cut(s, "@")
+	r.Constraint = strings.TrimSpace(constraint)
+	if id, rest, ok := strings.Cut(head, ":"); ok {
+		if r.Registry, head = id, rest; !validName(id) {
+			return bad("the registry's id isn't one")
+		}
+	}
+	var ok bool
+	if r.Namespace, r.Name, ok = strings.Cut(head, "/"); !ok || !validName(r.Namespace) || !validName(r.Name) {
+		return bad("want NAMESPACE/NAME in lower case")
+	}
+	if pinned {
+		if _, err := r.constraints(); err != nil {
+			return bad("the version isn't a version or a constraint")
+		}
+	}
+	return r, nil
+}
+
+// Plugin returns "namespace/name".
+func (r Ref) Plugin() string { return r.Namespace + "/" + r.Name }
+
+// constraints parses r.Constraint; nil matches every version.
+func (r Ref) constraints() (version.Constraints, error) {
+	if len(r.Constraint) > 100 {
+		return nil, abi.Errorf(abi.ErrInvalidArgs, "", "version constraint of %d bytes", len(r.Constraint))
+	}
+	if r.Constraint == "" || r.Constraint == "latest" {
+		return nil, nil
+	}
+	return version.NewConstraint(r.Constraint)
+}
+
+// exact reports whether r asks for exactly v.
+func (r Ref) exact(v string) bool { return strings.TrimPrefix(r.Constraint, "=") == v }
+
+// compareVersions orders two valid versions.
+func compareVersions(a, b string) int {
+	return version.Must(version.NewSemver(a)).Compare(version.Must(version.NewSemver(b)))
+}

@@ -1,0 +1,140 @@
+package registry
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/hashicorp/go-version"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/signing"
+)
+
+// index returns the verified index of a plugin.
+func (c *catalog) index(ref Ref) (*Index, error) {
+	path := indexPath(ref.Namespace, ref.Name)
+	data, err := c.read(path)
+	if errors.Is(err, abi.ErrNotFound) {
+		return nil, abi.Errorf(abi.ErrNotFound, "", "registry %q has no plugin %q", c.root.Registry, ref.Plugin())
+	}
+	if err != nil {
+		return nil, err
+	}
+	var x Index
+	if err := decode(path, data, &x); err != nil {
+		return nil, err
+	}
+	if x.Registry != c.root.Registry || x.Namespace != ref.Namespace || x.Name != ref.Name {
+		return nil, refuse(abi.ReasonWrongName, c.signers, "%q is the index of %q in registry %q",
+			path, x.Namespace+"/"+x.Name, x.Registry)
+	}
+	return &x, nil
+}
+
+// choose returns the newest version that ref asks for. Beta and yanked versions
+// are chosen only when they are named; locked is the installed version, which may
+// be yanked. There is none if ok is false.
+func choose(x *Index, ref Ref, locked string) (v Version, ok bool, err error) {
+	constraints, err := ref.constraints()
+	if err != nil {
+		return Version{}, false, abi.Errorf(abi.ErrInvalidArgs, "", "version constraint %q: %w", ref.Constraint, err)
+	}
+	for _, v := range slices.Backward(x.Versions) {
+		parsed := version.Must(version.NewSemver(v.Version))
+		named := ref.exact(v.Version)
+		switch {
+		case constraints != nil && !constraints.Check(parsed):
+		case v.Yanked != "" && v.Version != locked:
+		case !named && (v.Channel != Stable || parsed.Prerelease() != "" && constraints == nil):
+		default:
+			return v, true, nil
+		}
+	}
+	return Version{}, false, nil
+}
+
+// namespace verifies who may publish in a namespace.
+func (c *catalog) namespace(name string) (*Namespace, error) {
+	path := namespacePath(name)
+	data, err := c.read(path)
+	if err != nil {
+		return nil, err
+	}
+	verdict, err := c.judge().verify(path, data, c.root.Roles.Owner, signing.Install)
+	if err != nil {
+		return nil, err
+	}
+	var n Namespace
+	if err := decode(path, data, &n); err != nil {
+		return nil, err
+	}
+	if n.Registry != c.root.Registry || n.Namespace != name {
+		return nil, refuse(abi.ReasonWrongName, keysOf(verdict), "%q is of namespace %q in registry %q",
+			path, n.Namespace, n.Registry)
+	}
+	if seen := c.state.Namespaces[name]; n.Version < seen {
+		return nil, refuse(abi.ReasonSnapshotOlder, keysOf(verdict), "namespace %q version %d, version %d was seen",
+			name, n.Version, seen)
+	}
+	c.state.Namespaces[name] = n.Version
+	return &n, nil
+}
+
+// A verified release.
+type verified struct {
+	abi.Release
+	bytes  []byte
+	sha256 string
+	signer signing.Signer
+	entry  Version
+}
+
+// release verifies one version of a plugin: the namespace's publisher signed
+// exactly the bytes that the index lists, and they are what was asked for.
+func (c *catalog) release(ref Ref, v Version) (*verified, error) {
+	n, err := c.namespace(ref.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	path := releasePath(ref.Namespace, ref.Name, v.Version)
+	data, err := c.files.ReadFile(path)
+	if err != nil && !isMissing(err) {
+		return nil, err
+	}
+	if err != nil || !v.Release.matches(data) {
+		return nil, refuse(abi.ReasonTampered, c.signers, "%q isn't what the index lists", path)
+	}
+	signer, err := c.publisher(path, data, n, v)
+	if err != nil {
+		return nil, err
+	}
+	var r release
+	if err := decode(path, data, &r); err != nil {
+		return nil, err
+	}
+	if r.Registry != c.root.Registry || r.Namespace != ref.Namespace || r.Name != ref.Name || r.Version != v.Version {
+		return nil, refuse(abi.ReasonWrongName, []signing.Fingerprint{signer.Primary},
+			"%q is a release of %q version %q in registry %q", path, r.Namespace+"/"+r.Name, r.Version, r.Registry)
+	}
+	if a, ok := c.state.revokedArtifact(v.Release.SHA256, r.Module.SHA256); ok {
+		return nil, refuse(abi.ReasonArtifactRevoked, []signing.Fingerprint{signer.Primary},
+			"%q version %q is revoked: %q", ref.Plugin(), v.Version, a.Reason)
+	}
+	return &verified{r.Release, data, v.Release.SHA256, signer, v}, nil
+}
+
+// publisher verifies who signed a release. The key's right is judged at the date
+// on which the registry lists the release, because a signature can be backdated.
+func (c *catalog) publisher(path string, data []byte, n *Namespace, v Version) (signing.Signer, error) {
+	keys := n.publishersAt(v.Published)
+	if len(keys) == 0 {
+		return signing.Signer{}, refuse(abi.ReasonUnknownKey, nil,
+			"namespace %q has no publisher at %s", n.Namespace, v.Published)
+	}
+	verdict, err := c.judge().verify(path, data, Role{Keys: keys, Threshold: 1}, signing.Install)
+	if err != nil {
+		return signing.Signer{}, err
+	}
+	signer := verdict.Signer()
+	return signer, c.checkNotRevoked([]signing.Fingerprint{signer.Primary, signer.Key}, path)
+}

@@ -1,0 +1,155 @@
+package registry
+
+import (
+	"slices"
+	"time"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/signing"
+)
+
+// files is a registry's metadata: the tree of one commit, or a map in a test.
+type files interface {
+	// ReadFile returns a file's bytes, at most abi.MaxMetadata, or an error that
+	// wraps fs.ErrNotExist.
+	ReadFile(path string) ([]byte, error)
+}
+
+// A reader reads one metadata file.
+type reader func(path string) ([]byte, error)
+
+// A judge verifies signatures with the certificates that a registry hands out.
+// A certificate counts only under the fingerprint that was asked for.
+type judge struct {
+	read reader
+	now  time.Time
+}
+
+// verify checks the detached signature of a file against keys that may sign it.
+func (j judge) verify(path string, data []byte, role Role, mode signing.Mode) (signing.Verdict, error) {
+	sig, err := j.read(signaturePath(path))
+	if isMissing(err) {
+		return signing.Verdict{}, refuse(abi.ReasonUnsigned, role.Keys, "%q isn't signed", path)
+	}
+	if err != nil {
+		return signing.Verdict{}, err
+	}
+	certs, err := j.certificates(role.Keys)
+	if err != nil {
+		return signing.Verdict{}, err
+	}
+	verdict, err := signing.Verify(data, sig, signing.Trust{
+		Certificates: certs, Fingerprints: role.Keys, Threshold: role.Threshold, Mode: mode, Now: j.now,
+	})
+	if err != nil {
+		return signing.Verdict{}, because(err, path, role.Keys)
+	}
+	return verdict, nil
+}
+
+// certificates collects the certificates of keys. One that is missing or can't be
+// read is left out: its owner's signature then counts for nothing.
+func (j judge) certificates(keys []signing.Fingerprint) ([]byte, error) {
+	var all []byte
+	for _, f := range keys {
+		data, err := j.read(keyPath(f))
+		if isMissing(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if cert, err := signing.ReadCertificate(data, f); err == nil {
+			all = append(all, cert.Raw...)
+		}
+	}
+	return all, nil
+}
+
+// rootChain follows the roots from the first that the pinned key owns and signed
+// to the newest, and returns that and its bytes.
+func rootChain(r reader, pinned signing.Fingerprint, now time.Time) (*Root, []byte, error) {
+	var trusted *Root
+	var trustedBytes []byte
+	for n := int64(1); n <= maxRoots; n++ {
+		data, err := r(rootPath(n))
+		if isMissing(err) {
+			break
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		next, err := nextRoot(judge{r, now}, trusted, pinned, n, data)
+		if err != nil {
+			return nil, nil, err
+		}
+		if next != nil {
+			trusted, trustedBytes = next, data
+		}
+	}
+	if trusted == nil {
+		return nil, nil, refuse(abi.ReasonUnknownKey, []signing.Fingerprint{pinned},
+			"no root of this registry is signed by the pinned key")
+	}
+	// Older roots may rest on keys that have expired since; the newest may not.
+	if _, err := (judge{r, now}).verify(rootPath(trusted.Version), trustedBytes, trusted.Roles.Owner, signing.Install); err != nil {
+		return nil, nil, err
+	}
+	return trusted, trustedBytes, nil
+}
+
+// nextRoot verifies root n. Before the first trusted one it returns nil for a
+// root that the pinned key didn't sign.
+func nextRoot(j judge, trusted *Root, pinned signing.Fingerprint, n int64, data []byte) (*Root, error) {
+	path := rootPath(n)
+	var root Root
+	if err := decode(path, data, &root); err != nil {
+		return nil, err
+	}
+	if root.Version != n {
+		return nil, malformed(path, "it says version %d", root.Version)
+	}
+	if trusted == nil && !slices.Contains(root.Roles.Owner.Keys, pinned) {
+		return nil, nil
+	}
+	verdict, err := j.verify(path, data, root.Roles.Owner, signing.Archive)
+	if err != nil {
+		return nil, err
+	}
+	if trusted == nil {
+		if !slices.ContainsFunc(verdict.Signers, func(s signing.Signer) bool { return s.Primary == pinned }) {
+			return nil, nil
+		}
+		return &root, nil
+	}
+	if root.Registry != trusted.Registry {
+		return nil, refuse(abi.ReasonWrongName, trusted.Roles.Owner.Keys,
+			"%q is of registry %q, not %q", path, root.Registry, trusted.Registry)
+	}
+	if _, err := j.verify(path, data, trusted.Roles.Owner, signing.Archive); err != nil {
+		return nil, err
+	}
+	return &root, nil
+}
+
+// checkRootAgainst compares the newest root with what was seen before.
+func checkRootAgainst(old *state, root *Root, hash string) error {
+	keys := root.Roles.Owner.Keys
+	switch {
+	case old.Registry != "" && old.Registry != root.Registry:
+		return refuse(abi.ReasonWrongName, keys, "registry %q, want %q", root.Registry, old.Registry)
+	case root.Version < old.Root:
+		return refuse(abi.ReasonSnapshotOlder, keys, "root version %d, version %d was seen", root.Version, old.Root)
+	case root.Version == old.Root && hash != old.RootHash:
+		return refuse(abi.ReasonTampered, keys, "root version %d has two contents", root.Version)
+	}
+	return nil
+}
+
+// keysOf lists who signed.
+func keysOf(v signing.Verdict) (list []signing.Fingerprint) {
+	for _, s := range v.Signers {
+		list = append(list, s.Primary)
+	}
+	return list
+}

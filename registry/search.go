@@ -1,0 +1,138 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
+)
+
+// A Candidate is one version of a plugin that a registry offers. Its release
+// isn't verified yet.
+type Candidate struct {
+	Registry  string
+	Namespace string
+	Name      string
+	Version
+}
+
+// Plugin returns "namespace/name".
+func (c Candidate) Plugin() string { return c.Namespace + "/" + c.Name }
+
+// Search lists the newest stable version of every plugin whose namespace/name
+// contains text, in all registries. The error tells of registries and plugins
+// that were refused; the others are listed.
+func (c *Client) Search(ctx context.Context, text string) ([]Candidate, error) {
+	registries, err := c.Registries()
+	problems := []error{err}
+	found := []Candidate{}
+	for _, r := range registries {
+		problems = append(problems, c.withCatalog(ctx, r.ID, func(cat *catalog) error {
+			var bad []error
+			for _, ref := range cat.plugins() {
+				if !strings.Contains(ref.Plugin(), strings.ToLower(text)) {
+					continue
+				}
+				candidate, err := cat.resolve(ref, "")
+				if err == nil {
+					found = append(found, candidate)
+				} else if !errors.Is(err, abi.ErrNotFound) {
+					bad = append(bad, err)
+				}
+			}
+			return errors.Join(bad...)
+		}))
+	}
+	return found, errors.Join(problems...)
+}
+
+// Resolve finds the version that a reference means. A plugin that is installed is
+// looked up in the registry that it came from; one that several registries have
+// is refused unless ref names one. There is no falling through from one registry
+// to the next.
+func (c *Client) Resolve(ctx context.Context, ref Ref) (Candidate, error) {
+	lock, err := readLock(c.lockPath())
+	if err != nil {
+		return Candidate{}, err
+	}
+	id, err := c.registryOf(ctx, ref, lock)
+	if err != nil {
+		return Candidate{}, err
+	}
+	var found Candidate
+	err = c.withCatalog(ctx, id, func(cat *catalog) error {
+		found, err = cat.resolve(ref, lockedVersion(lock, ref))
+		return err
+	})
+	return found, err
+}
+
+func lockedVersion(lock *Lock, ref Ref) string {
+	if e := lock.find(ref.Plugin()); e != nil {
+		return e.Version
+	}
+	return ""
+}
+
+// resolve chooses a version of a plugin in this registry.
+func (c *catalog) resolve(ref Ref, locked string) (Candidate, error) {
+	x, err := c.index(ref)
+	if err != nil {
+		return Candidate{}, err
+	}
+	v, ok, err := choose(x, ref, locked)
+	if err != nil {
+		return Candidate{}, err
+	}
+	if !ok {
+		return Candidate{}, abi.Errorf(abi.ErrNotFound, "", "no version of %q in registry %q matches %q",
+			ref.Plugin(), c.root.Registry, ref.Constraint)
+	}
+	return Candidate{c.root.Registry, x.Namespace, x.Name, v}, nil
+}
+
+// registryOf decides which registry a reference is looked up in.
+func (c *Client) registryOf(ctx context.Context, ref Ref, lock *Lock) (string, error) {
+	if e := lock.find(ref.Plugin()); e != nil {
+		if ref.Registry != "" && ref.Registry != e.Registry {
+			return "", refuse(abi.ReasonWrongName, e.keys(), "plugin %q is installed from registry %q, not %q",
+				ref.Plugin(), e.Registry, ref.Registry)
+		}
+		return e.Registry, nil
+	}
+	if ref.Registry != "" {
+		return ref.Registry, nil
+	}
+	registries, err := c.Registries()
+	if err != nil {
+		return "", err
+	}
+	var having []string
+	for _, r := range registries {
+		err := c.withCatalog(ctx, r.ID, func(cat *catalog) error {
+			_, err := cat.index(ref)
+			return err
+		})
+		switch {
+		case err == nil:
+			having = append(having, r.ID)
+		case !errors.Is(err, abi.ErrNotFound):
+			return "", fmt.Errorf("looking for %q in registry %q: %w", ref.Plugin(), r.ID, err)
+		}
+	}
+	return onlyOne(having, ref)
+}
+
+func onlyOne(having []string, ref Ref) (string, error) {
+	switch len(having) {
+	case 0:
+		return "", abi.Errorf(abi.ErrNotFound, "", "no registry has a plugin %q", ref.Plugin()).
+			WithHint("drawbridge registry list")
+	case 1:
+		return having[0], nil
+	}
+	return "", abi.Errorf(abi.ErrInvalidArgs, "", "plugin %q is in the registries %q", ref.Plugin(), having).
+		WithHint("drawbridge install %s:%s", having[0], ref.Plugin())
+}

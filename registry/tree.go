@@ -1,0 +1,151 @@
+package registry
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
+)
+
+// The policy for a registry's tree. It is checked whole before a file is read.
+const (
+	maxTreeDepth = 4
+	maxTreeFiles = 20_000
+	maxTreeBytes = 4 << 20 // of one tree object
+	modeFile     = "100644"
+	modeDir      = "40000"
+)
+
+// fileName is what a name in the tree may look like. It leaves out everything
+// that some file system takes for another name, ".." and ".git" among it.
+var fileName = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,99}$`)
+
+// topFiles and topDirs are all that may stand in a registry's top folder. What
+// people put there for people is let be and never read.
+func topFiles() []string {
+	return []string{
+		snapshotPath, signaturePath(snapshotPath), revocationsPath, signaturePath(revocationsPath),
+		"README.md", "LICENSE", "SECURITY.md", "CONTRIBUTING.md",
+	}
+}
+
+func topDirs() []string { return []string{"root", "keys", "namespaces", "connectors"} }
+
+// A tree is the file list of one commit, after the policy: path > object id.
+type tree struct {
+	objects *objects
+	files   map[string]string
+}
+
+// readTree walks the tree of a commit and refuses it whole if anything in it is
+// against the policy. Errors are *abi.Error, untrusted, malformed.
+func readTree(o *objects, commit string) (*tree, error) {
+	root, err := o.stat(commit + "^{tree}")
+	if err != nil {
+		return nil, malformed(commit, "%w", err)
+	}
+	t := &tree{o, map[string]string{}}
+	if err := t.walk(root.id, "", 1); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// walk reads one tree object. Each entry is "mode name\0id".
+func (t *tree) walk(id, dir string, depth int) error {
+	raw, err := t.objects.read(id, "tree", maxTreeBytes)
+	if err != nil {
+		return malformed(dir+"/", "%w", err)
+	}
+	seen := map[string]bool{}
+	for len(raw) > 0 {
+		var e entry
+		if e, raw, err = nextEntry(raw, len(id)/2); err != nil {
+			return malformed(dir+"/", "%w", err)
+		}
+		if seen[e.name] {
+			return malformed(dir+"/", "%q stands there twice", e.name)
+		}
+		seen[e.name] = true
+		if err := t.admit(e, dir, depth); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// admit applies the policy to one entry, and descends.
+func (t *tree) admit(e entry, dir string, depth int) error {
+	path := strings.TrimPrefix(dir+"/"+e.name, "/")
+	isDir := e.mode == modeDir
+	if !isDir && e.mode != modeFile {
+		return malformed(path, "mode %q, only plain files are allowed", e.mode)
+	}
+	if depth == 1 && !(isDir && slices.Contains(topDirs(), e.name)) && !(!isDir && slices.Contains(topFiles(), e.name)) {
+		return malformed(path, "it doesn't belong into a registry's top folder")
+	}
+	if depth > 1 && !fileName.MatchString(e.name) {
+		return malformed(path, "a name like this isn't allowed")
+	}
+	if isDir {
+		if depth >= maxTreeDepth {
+			return malformed(path, "more than %d folders deep", maxTreeDepth)
+		}
+		return t.walk(e.id, path, depth+1)
+	}
+	if len(t.files) >= maxTreeFiles {
+		return malformed(path, "more than %d files", maxTreeFiles)
+	}
+	obj, err := t.objects.stat(e.id)
+	if err != nil {
+		return malformed(path, "%w", err)
+	}
+	if obj.kind != "blob" || obj.size > abi.MaxMetadata {
+		return malformed(path, "a %s of %d bytes", obj.kind, obj.size)
+	}
+	t.files[path] = e.id
+	return nil
+}
+
+// An entry is one line of a tree object.
+type entry struct{ mode, name, id string }
+
+func nextEntry(raw []byte, idSize int) (e entry, rest []byte, err error) {
+	line, rest, found := bytes.Cut(raw, []byte{0})
+	mode, name, spaced := bytes.Cut(line, []byte{' '})
+	if !found || !spaced || len(name) == 0 || len(rest) < idSize {
+		return entry{}, nil, errors.New("a broken tree object")
+	}
+	return entry{string(mode), string(name), hex.EncodeToString(rest[:idSize])}, rest[idSize:], nil
+}
+
+// ReadFile returns a file's content. The error for one that isn't there wraps
+// fs.ErrNotExist.
+func (t *tree) ReadFile(path string) ([]byte, error) {
+	id, ok := t.files[path]
+	if !ok {
+		return nil, fmt.Errorf("%q: %w", path, fs.ErrNotExist)
+	}
+	data, err := t.objects.read(id, "blob", abi.MaxMetadata)
+	if err != nil {
+		return nil, fmt.Errorf("reading %q: %w", path, err)
+	}
+	return data, nil
+}
+
+// paths returns the files below a folder, sorted.
+func (t *tree) paths(under string) (list []string) {
+	for path := range t.files {
+		if strings.HasPrefix(path, under) {
+			list = append(list, path)
+		}
+	}
+	slices.Sort(list)
+	return list
+}

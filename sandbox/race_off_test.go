@@ -1,0 +1,6 @@
+//go:build !race
+
+package sandbox
+
+// testDataBytes 0 is the default.
+const testDataBytes = 0

@@ -1,0 +1,129 @@
+package sandbox
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
+)
+
+// A guard is what a worker may use while it is watched. Zero is no limit.
+type guard struct {
+	wall     time.Duration
+	cpu      time.Duration
+	resident int64
+	doing    string // for the message
+}
+
+// watchEvery is how often a worker's usage is looked at. RLIMIT_DATA stands
+// behind it for what happens in between.
+const watchEvery = 20 * time.Millisecond
+
+// A watch kills a worker that goes beyond its guard or its context.
+type watch struct {
+	w    *worker
+	g    guard
+	quit chan struct{}
+	done chan struct{}
+
+	before time.Duration // CPU used before; owned by the constructor
+	cause  error         // why the worker was killed; read after done
+
+	mu     sync.Mutex
+	ran    time.Duration // clock time in the guest, for systems without a CPU clock
+	since  time.Time     // start of the current stretch
+	asking bool          // in a host call
+}
+
+// watch begins to watch. The caller stops it.
+func (w *worker) watch(ctx context.Context, g guard) *watch {
+	v := &watch{w: w, g: g, quit: make(chan struct{}), done: make(chan struct{}), since: time.Now()}
+	if u, ok := w.proc.usage(); ok {
+		v.before = u.cpu
+	}
+	go v.run(ctx)
+	return v
+}
+
+// stop ends the watch and returns why it killed the worker, if it did.
+func (v *watch) stop() error {
+	close(v.quit)
+	<-v.done
+	return v.cause
+}
+
+func (v *watch) run(ctx context.Context) {
+	defer close(v.done)
+	tick := time.NewTicker(watchEvery)
+	defer tick.Stop()
+	var wall <-chan time.Time
+	if v.g.wall > 0 {
+		timer := time.NewTimer(v.g.wall)
+		defer timer.Stop()
+		wall = timer.C
+	}
+	for v.cause == nil {
+		select {
+		case <-v.quit:
+			return
+		case <-ctx.Done():
+			v.cause = ended(ctx)
+		case <-wall:
+			v.cause = v.exceeded("more than %s %s", v.g.wall, v.doing())
+		case <-tick.C:
+			v.cause = v.look()
+		}
+	}
+	v.w.proc.kill()
+}
+
+// look compares the worker's usage with the guard.
+func (v *watch) look() error {
+	u, ok := v.w.proc.usage()
+	cpu := u.cpu - v.before
+	if !ok {
+		cpu = v.guestTime()
+	}
+	if v.g.cpu > 0 && cpu > v.g.cpu {
+		return v.exceeded("more than %s of CPU %s", v.g.cpu, v.doing())
+	}
+	if v.g.resident > 0 && u.resident > v.g.resident {
+		return v.exceeded("more than %d MiB of memory %s", v.g.resident>>20, v.doing())
+	}
+	return nil
+}
+
+func (v *watch) exceeded(format string, args ...any) error {
+	return abi.Errorf(abi.ErrLimitExceeded, "guest", format, args...)
+}
+
+func (v *watch) doing() string {
+	if v.g.doing == "" {
+		return "loading"
+	}
+	return v.g.doing
+}
+
+// hostTime runs f, a host call, off the guest's clock.
+func (v *watch) hostTime(f func()) {
+	v.mu.Lock()
+	v.ran += time.Since(v.since)
+	v.asking = true
+	v.mu.Unlock()
+	f()
+	v.mu.Lock()
+	v.since = time.Now()
+	v.asking = false
+	v.mu.Unlock()
+}
+
+// guestTime is how long the guest has had the word.
+func (v *watch) guestTime() time.Duration {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.asking {
+		return v.ran
+	}
+	return v.ran + time.Since(v.since)
+}
