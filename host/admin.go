@@ -272,11 +272,6 @@ func (h *Host) RemovePlugin(ctx context.Context, name string) error {
 	return h.Note(ctx, "plugin removed", name)
 }
 
-// Note writes one administrative event to the audit log.
-func (h *Host) Note(ctx context.Context, what, detail string) error {
-	return h.opts.Audit.Note(ctx, audit.Event{What: what, Detail: detail})
-}
-
 // explainWrites says in plain words what a destructive tool may send.
 func explainWrites(t *tool) []string {
 	var lines []string
@@ -286,11 +281,16 @@ func explainWrites(t *tool) []string {
 	return lines
 }
 
+// Note writes one administrative event to the audit log.
+func (h *Host) Note(ctx context.Context, name, subject string) error {
+	return h.opts.Audit.Note(ctx, audit.Event{Name: name, Subject: subject})
+}
+
 // NoteDecision writes to the audit log who decided about a call.
 func (h *Host) NoteDecision(ctx context.Context, id string, approve bool, by gate.Approver) error {
-	what := "call denied"
+	name := "call denied"
 	if approve {
-		what = "call approved"
+		name = "call approved"
 	}
-	return h.Note(ctx, what, fmt.Sprintf("%s by user %d, process %d, %s %s", id, by.UID, by.PID, by.Via, by.TTY))
+	return h.opts.Audit.Note(ctx, audit.Event{Name: name, Actor: who(by), Subject: id})
 }

@@ -31,7 +31,7 @@ type call struct {
 	lease   *lease
 	account string
 	grant   gate.Grant
-	row     audit.ID
+	row     audit.ID // of the row before, for a destructive call
 	out     json.RawMessage
 	started time.Time
 }

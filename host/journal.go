@@ -2,12 +2,14 @@ package host
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/host/audit"
+	"github.com/drawbridge-mcp/drawbridge/host/gate"
 )
 
 // A journal writes the audit log. For a destructive call the row before is on
@@ -69,7 +71,10 @@ func (j *journal) end(c *call, e *abi.Error) {
 	}
 	out := audit.Outcome{Duration: c.host.now().Sub(c.started), Result: c.out}
 	if e != nil {
-		out.Code, out.Reason, out.Message = e.Code, e.Reason, e.Error()
+		out.Code, out.Reason, out.Message, out.Result = e.Code, e.Reason, e.Error(), nil
+	}
+	if c.guard != nil {
+		out.Requests = c.guard.Sent()
 	}
 	if c.row != "" {
 		ctx, cancel := context.WithTimeout(context.Background(), journalTimeout)
@@ -95,9 +100,20 @@ func (j *journal) report(c *call, err error) {
 
 // entry is what the log says of a call before it runs.
 func (c *call) entry() audit.Entry {
-	return audit.Entry{
-		Call: c.id, Principal: c.req.Principal.Name, Client: c.req.Client, Tool: c.tool.Dotted, Connector: c.tool.conn.def.ID,
-		Release: c.tool.conn.plugin.ref, ModuleSHA256: c.tool.conn.plugin.sha256, Origin: string(c.tool.conn.site.base.Origin()),
-		Account: c.account, Approval: c.grant.Approval, Digest: string(c.grant.Digest), Destructive: c.tool.Destructive, Args: c.args,
+	e := audit.Entry{
+		CallID: c.id, PrincipalID: c.req.Principal.ID, Principal: c.req.Principal.Name, Client: c.req.Client,
+		Connector: c.tool.conn.def.ID, Tool: c.tool.Dotted,
+		Release: c.tool.conn.plugin.ref, ModuleSHA256: c.tool.conn.plugin.sha256, Signer: c.tool.conn.plugin.signer,
+		Origin: string(c.tool.conn.site.base.Origin()), Account: c.account, Destructive: c.tool.Destructive, Args: c.args,
+		Basis: string(c.grant.Basis), Approval: c.grant.Approval, Digest: string(c.grant.Digest),
 	}
+	if c.grant.Approval != "" {
+		e.Approver = who(c.grant.Approver)
+	}
+	return e
+}
+
+// who names a person who decided, as the kernel knows the process.
+func who(by gate.Approver) string {
+	return fmt.Sprintf("user %d, process %d, %s %s", by.UID, by.PID, by.Via, by.TTY)
 }

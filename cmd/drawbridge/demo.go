@@ -117,7 +117,7 @@ func (d *demoRun) steps() []demoStep {
 		{"call tracker_get", d.get},
 		{"call tracker_add_comment, and let a person decide", d.comment},
 		{"let the lying connector try to close an issue", d.trespass},
-		
+		{"look at the audit log", d.audit},
 	}
 }
 

@@ -181,7 +181,7 @@ func (l *Log) Begin(ctx context.Context, e Entry) (ID, error) {
 	}
 	text := l.text
 	call := &rowCall{
-		ID: text(e.Call), Session: text(e.Session), PrincipalID: text(e.PrincipalID), Principal: text(e.Principal), Client: text(e.Client),
+		CallID: text(e.CallID), PrincipalID: text(e.PrincipalID), Principal: text(e.Principal), Client: text(e.Client),
 		Connector: text(e.Connector), Tool: text(e.Tool), Release: text(e.Release), ModuleSHA256: text(e.ModuleSHA256),
 		Signer: text(e.Signer), Origin: text(e.Origin), Account: text(e.Account), Destructive: e.Destructive,
 		Args: l.args(e.Args), ArgsBytes: len(e.Args), ArgsHMAC: l.keys.contentHMAC(domainArgs, e.Args),
@@ -213,7 +213,7 @@ func (l *Log) End(ctx context.Context, id ID, o Outcome) error {
 
 // Note writes an administrative event, on disk when it returns.
 func (l *Log) Note(ctx context.Context, e Event) error {
-	event := &rowEvent{What: l.text(e.What), Actor: l.text(e.Actor), Subject: l.text(e.Subject), Detail: l.text(e.Detail)}
+	event := &rowEvent{Name: l.text(e.Name), Actor: l.text(e.Actor), Subject: l.text(e.Subject), Detail: l.text(e.Detail)}
 	if _, err := l.append(ctx, row{Kind: KindEvent, Event: event}); err != nil {
 		return fmt.Errorf("noting event: %w", err)
 	}

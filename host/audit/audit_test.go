@@ -35,7 +35,7 @@ func TestGolden(t *testing.T) {
 	end(t, l, id, Outcome{Duration: 1234567890, Result: json.RawMessage(`{"ok":true}`), Requests: 1})
 	read := Entry{PrincipalID: "c_2", Principal: "desktop", Connector: "tracker", Tool: "tracker.list", Basis: "policy"}
 	end(t, l, begin(t, l, read), Outcome{Code: abi.ErrAuthExpired, Message: "nobody is signed in"})
-	if err := l.Note(t.Context(), Event{What: "install", Actor: "terminal pts/1, process 4242", Subject: "acme/tracker@1.2.3", Detail: "asked for by the user"}); err != nil {
+	if err := l.Note(t.Context(), Event{Name: "install", Actor: "terminal pts/1, process 4242", Subject: "acme/tracker@1.2.3", Detail: "asked for by the user"}); err != nil {
 		t.Fatal(err)
 	}
 	begin(t, l, read)
@@ -108,7 +108,7 @@ func TestCall(t *testing.T) {
 func TestEndRefuses(t *testing.T) {
 	l := openLog(t, paths(t))
 	id := begin(t, l, entry())
-	if err := l.Note(t.Context(), Event{What: "install"}); err != nil {
+	if err := l.Note(t.Context(), Event{Name: "install"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, bad := range []ID{"", "a", "a0", "a-1", "a01", "1", "b1", "a2", "a99", "a1 ", "a9999999999999999999"} {
@@ -130,10 +130,10 @@ func TestNoSecretIsStored(t *testing.T) {
 	l := openLog(t, opts)
 	e := entry()
 	e.Args = json.RawMessage(`{"password":"p1-secret","text":"it is hunter2 or aHVudGVyMg==","url":"/x?sectok=s1-secret","n":1}`)
-	e.Client, e.Session, e.Origin = "agent hunter2", "hunter%32", "https://ada:u1-secret@tracker.example"
+	e.Client, e.CallID, e.Origin = "agent hunter2", "hunter%32", "https://ada:u1-secret@tracker.example"
 	id := begin(t, l, e)
 	end(t, l, id, Outcome{Code: abi.ErrForbidden, Message: "no, hunter2", Result: json.RawMessage(`{"x":"r1-secret"}`)})
-	if err := l.Note(t.Context(), Event{What: "login", Subject: "hunter2", Detail: "token=t1-secret"}); err != nil {
+	if err := l.Note(t.Context(), Event{Name: "login", Subject: "hunter2", Detail: "token=t1-secret"}); err != nil {
 		t.Fatal(err)
 	}
 	list, err := l.List(t.Context(), Filter{})
@@ -171,7 +171,7 @@ func TestArgsHMAC(t *testing.T) {
 	hmacOf := func(e Entry) string {
 		t.Helper()
 		id := begin(t, l, e)
-		list, err := l.List(t.Context(), Filter{ID: id})
+		list, err := l.List(t.Context(), Filter{Call: id})
 		if err != nil || len(list) != 1 {
 			t.Fatal(list, err)
 		}
@@ -224,11 +224,11 @@ func TestFilter(t *testing.T) {
 	l := openLog(t, opts)
 	a := entry()
 	b := entry()
-	b.Call, b.Tool, b.Principal = "call-8", "tracker.list", "desktop"
+	b.Tool, b.Principal = "tracker.list", "desktop"
 	ia, ib := begin(t, l, a), begin(t, l, b) // 12:00:01, :02
 	end(t, l, ib, Outcome{})                 // :03
 	end(t, l, ia, Outcome{})                 // :04
-	if err := l.Note(t.Context(), Event{What: "revoke"}); err != nil {
+	if err := l.Note(t.Context(), Event{Name: "revoke"}); err != nil {
 		t.Fatal(err)
 	}
 	at := func(s int) time.Time { return time.Date(2026, 11, 30, 12, 0, s, 0, time.UTC) }
@@ -242,9 +242,8 @@ func TestFilter(t *testing.T) {
 		"events":             {Filter{Kind: KindEvent}, []int64{5}},
 		"tool":               {Filter{Tool: "tracker.list"}, []int64{2}},
 		"principal":          {Filter{Principal: "laptop"}, []int64{1}},
-		"one call":           {Filter{ID: ia}, []int64{1, 4}},
-		"the host's id":      {Filter{Call: "call-7"}, []int64{1}},
-		"no call":            {Filter{ID: "a9"}, nil},
+		"one call":           {Filter{Call: ia}, []int64{1, 4}},
+		"no call":            {Filter{Call: "a9"}, nil},
 		"since":              {Filter{Since: at(3)}, []int64{3, 4, 5}},
 		"until":              {Filter{Until: at(3)}, []int64{1, 2}},
 		"tool and principal": {Filter{Tool: "tracker.list", Principal: "laptop"}, nil},
@@ -339,7 +338,7 @@ func TestReader(t *testing.T) {
 		if list, err := r.List(t.Context(), Filter{}); err != nil || len(list) != 1 {
 			t.Errorf("%+v, %v", list, err)
 		}
-		if err := r.Note(t.Context(), Event{What: "x"}); err == nil {
+		if err := r.Note(t.Context(), Event{Name: "x"}); err == nil {
 			t.Error("a reader wrote")
 		}
 		if err := r.End(t.Context(), id, Outcome{}); err == nil {

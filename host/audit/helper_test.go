@@ -49,7 +49,7 @@ func write(ctx context.Context, path, keyPath string) {
 
 func entry() Entry {
 	return Entry{
-		Call: "call-7", Session: "s1", PrincipalID: "c_1", Principal: "laptop", Client: "Some Agent 1.0", Connector: "tracker", Tool: "tracker.add_comment",
+		CallID: "c1", PrincipalID: "c_1", Principal: "laptop", Client: "Some Agent 1.0", Connector: "tracker", Tool: "tracker.add_comment",
 		Release: "acme/tracker@1.2.3", ModuleSHA256: strings.Repeat("ab", 32), Signer: strings.Repeat("CD", 20), Origin: "https://tracker.example",
 		Account: "ada", Destructive: true, Args: json.RawMessage(`{"id":12,"text":"Grüße <&>","token":"s3cr3t"}`),
 		Basis: "person", Approval: "ap-k3m9xq2w", Approver: "terminal pts/1, process 4242", Digest: "sha256:" + strings.Repeat("ef", 32),

@@ -32,7 +32,7 @@ func TestKill(t *testing.T) {
 		}
 		for _, ack := range acked {
 			what, id, _ := strings.Cut(ack, " ")
-			list, err := l.List(t.Context(), Filter{ID: ID(id)})
+			list, err := l.List(t.Context(), Filter{Call: ID(id)})
 			if err != nil || len(list) != 2 || list[0].Kind != KindBegin || list[1].Kind != KindEnd {
 				t.Fatalf("kill %d: %s, and the log has %+v, %v", i, ack, list, err)
 			}

@@ -32,8 +32,7 @@ type Filter struct {
 	Kind      Kind
 	Tool      string // dotted, of begins
 	Principal string // its name, of begins
-	Call      string // the host's id, of begins
-	ID        ID     // the begin and the end of this call
+	Call      ID     // the begin and the end of this call
 	Since     time.Time
 	Until     time.Time // not included
 	Limit     int       // the newest so many; 0 and more than 10,000 are 10,000
@@ -82,10 +81,7 @@ func (f Filter) where() (string, []any) {
 		add(`text ->> '$.call.principal' = ?`, f.Principal)
 	}
 	if f.Call != "" {
-		add(`text ->> '$.call.id' = ?`, f.Call)
-	}
-	if f.ID != "" {
-		seq := f.ID.seq()
+		seq := f.Call.seq()
 		add(`(seq = ? or (text ->> '$.kind' = 'end' and text ->> '$.begin' = ?))`, seq, seq)
 	}
 	if !f.Since.IsZero() {
@@ -109,7 +105,7 @@ func recordOf(r stored) (Record, error) {
 	case KindEnd:
 		rec.ID, rec.Code = idOf(decoded.Begin), decoded.End.Code
 	case KindEvent:
-		rec.Event = decoded.Event.What
+		rec.Event = decoded.Event.Name
 	}
 	return rec, nil
 }

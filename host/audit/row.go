@@ -42,8 +42,7 @@ func (id ID) seq() int64 {
 // An Entry is a call that is about to run. Strings may be anything; secrets in
 // them are removed, and each is cut at 1 KiB.
 type Entry struct {
-	Call         string // the host's own id of the call, which the caller is told
-	Session      string // one connection of the client
+	CallID       string // what the caller was told; finds the call again
 	PrincipalID  string
 	Principal    string // its name
 	Client       string // what it calls itself
@@ -75,7 +74,7 @@ type Outcome struct {
 // An Event is something other than a call: install, remove, approve, revoke,
 // add a registry, change policy.
 type Event struct {
-	What    string // such as "install"
+	Name    string // such as "install"
 	Actor   string // who did it, such as "terminal pts/3, process 4242"
 	Subject string // what it was done to
 	Detail  string
@@ -94,8 +93,7 @@ type row struct {
 }
 
 type rowCall struct {
-	ID           string          `json:"id,omitempty"`
-	Session      string          `json:"session,omitempty"`
+	CallID       string          `json:"call_id,omitempty"`
 	PrincipalID  string          `json:"principal_id"`
 	Principal    string          `json:"principal"`
 	Client       string          `json:"client,omitempty"`
@@ -129,7 +127,7 @@ type rowEnd struct {
 }
 
 type rowEvent struct {
-	What    string `json:"what"`
+	Name    string `json:"name"`
 	Actor   string `json:"actor,omitempty"`
 	Subject string `json:"subject,omitempty"`
 	Detail  string `json:"detail,omitempty"`

@@ -18,7 +18,7 @@ func filled(t *testing.T) Options {
 	for range 20 {
 		end(t, l, begin(t, l, entry()), Outcome{})
 	}
-	if err := l.Note(t.Context(), Event{What: "install"}); err != nil {
+	if err := l.Note(t.Context(), Event{Name: "install"}); err != nil {
 		t.Fatal(err)
 	}
 	if err := l.Close(); err != nil {
