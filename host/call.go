@@ -123,8 +123,11 @@ func (c *call) identify(ctx context.Context) error {
 
 func (c *call) allow(ctx context.Context) error {
 	var err error
-	c.grant, err = c.host.gate.Allow(ctx, c.subject())
-	return err
+	if c.grant, err = c.host.gate.Allow(ctx, c.subject()); err != nil {
+		return err
+	}
+	c.args = c.grant.Args // what was allowed is what runs
+	return nil
 }
 
 func (c *call) subject() gate.Subject {
