@@ -110,6 +110,12 @@ func (p *Page) leaving(frame cdp.FrameID) {
 	}
 }
 
+func (p *Page) frameRequestedNavigation(ev page.EventFrameRequestedNavigation) {
+	if ev.Disposition == page.ClientNavigationDispositionCurrentTab {
+		p.leaving(ev.FrameID)
+	}
+}
+
 func (p *Page) frameStartedNavigating(ev page.EventFrameStartedNavigating) {
 	if ev.NavigationType == page.FrameStartedNavigatingNavigationTypeSameDocument ||
 		ev.NavigationType == page.FrameStartedNavigatingNavigationTypeHistorySameDocument {

@@ -1,6 +1,7 @@
 package browsertest
 
 import (
+	"net/http"
 	"testing"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
@@ -23,11 +24,17 @@ for (const k of ["click", "input", "change", "keydown", "submit"])
 <button id=go>go</button><select id=sel><option value=a>A<option value=b>B<option value=c disabled>C<option value=d>D<option value=d>D2</select></form>
 <iframe id=fr style="margin:20px;border:7px solid;padding:5px" srcdoc="<button id=fb onclick='parent.say(` + "`frame`" + `)'>fb</button><input id=fi>"></iframe>
 <div id=sh></div><script>sh.attachShadow({mode:"open"}).innerHTML="<button id=sb onclick='say(1)'>sb</button>"</script>
+<a id=js href="javascript:void say('js')">js</a><a id=hash href="#x">hash</a><a id=down href="/down">down</a><a id=empty href="/204">204</a>
 <a id=link href="/next">link</a><a id=bad href="/hit/x">bad</a>`
 
 func testAct(t *testing.T, s Subject) {
 	site := NewSite(t)
 	site.HTML("/shop", workshop)
+	site.Handle("/204", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	site.Handle("/down", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Disposition", "attachment; filename=a.bin")
+		_, _ = w.Write([]byte("x"))
+	})
 	site.HTML("/next", "<title>next</title><body>next")
 	p := open(t, s, refusing("/hit/"))
 	for _, c := range []struct {
@@ -40,6 +47,10 @@ func testAct(t *testing.T, s Subject) {
 		{"click-far", abi.Step{Op: abi.OpClick, Selector: "#far"}, "click:far:true;", ""},
 		{"click-frame", abi.Step{Op: abi.OpClick, Selector: "#fb", Within: []string{"#fr"}}, "frame;", ""},
 		{"click-shadow", abi.Step{Op: abi.OpClick, Selector: "#sb", Within: []string{"#sh"}}, "click:sh:true;1;", ""},
+		{"click-js", abi.Step{Op: abi.OpClick, Selector: "#js"}, "click:js:true;js;", ""},
+		{"click-hash", abi.Step{Op: abi.OpClick, Selector: "#hash"}, "click:hash:true;", ""},
+		{"click-download", abi.Step{Op: abi.OpClick, Selector: "#down"}, "click:down:true;", ""},
+		{"click-204", abi.Step{Op: abi.OpClick, Selector: "#empty"}, "click:empty:true;", ""},
 		{"ambiguous", abi.Step{Op: abi.OpClick, Selector: ".two"}, "", abi.ErrTargetAmbiguous},
 		{"missing", abi.Step{Op: abi.OpClick, Selector: "#gone"}, "", abi.ErrSelectorDrift},
 		{"disabled", abi.Step{Op: abi.OpClick, Selector: "#off"}, "", abi.ErrSelectorDrift},
