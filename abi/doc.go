@@ -132,11 +132,11 @@
 // one row. Each column reads the first match of its selector inside the row (all,
 // with List), or the row itself if it has no selector. Nothing there is null for an
 // optional column and selector_drift for others; a value that does not parse as the
-// column's type is selector_drift. No rows is an empty table if Empty matches or
-// is not given together with Rows, and selector_drift if it is given and does not
-// match. Follow goes on through further pages, each a navigation of its own; the
-// rows of all pages are one table, cut at Limit, and Answer.Truncated tells
-// whether more was there than a limit let through.
+// column's type is selector_drift. No rows is an empty table if Empty matches, and
+// selector_drift otherwise, so that a changed page never looks like an empty one; an
+// optional nested table is empty then. Follow goes on through further pages, each a
+// navigation of its own; the rows of all pages are one table, cut at Limit, and
+// Answer.Truncated tells whether more was there than a limit let through.
 //
 // A [Table] names its columns once, because reading JSON is a guest's main cost.
 //

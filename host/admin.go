@@ -12,6 +12,7 @@ import (
 	"github.com/drawbridge-mcp/drawbridge/abi/release"
 	"github.com/drawbridge-mcp/drawbridge/abi/strictjson"
 	"github.com/drawbridge-mcp/drawbridge/host/audit"
+	"github.com/drawbridge-mcp/drawbridge/host/gate"
 	"github.com/drawbridge-mcp/drawbridge/registry"
 	"github.com/drawbridge-mcp/drawbridge/signing"
 )
@@ -271,11 +272,6 @@ func (h *Host) RemovePlugin(ctx context.Context, name string) error {
 	return h.Note(ctx, "plugin removed", name)
 }
 
-// Note writes one administrative event to the audit log.
-func (h *Host) Note(ctx context.Context, what, detail string) error {
-	return h.opts.Audit.Note(ctx, audit.Event{What: what, Detail: detail})
-}
-
 // explainWrites says in plain words what a destructive tool may send.
 func explainWrites(t *tool) []string {
 	var lines []string
@@ -283,4 +279,18 @@ func explainWrites(t *tool) []string {
 		lines = append(lines, strings.TrimSpace(release.ExplainRequest(&t.def.Writes[i], t.conn.settings)))
 	}
 	return lines
+}
+
+// Note writes one administrative event to the audit log.
+func (h *Host) Note(ctx context.Context, name, subject string) error {
+	return h.opts.Audit.Note(ctx, audit.Event{Name: name, Subject: subject})
+}
+
+// NoteDecision writes to the audit log who decided about a call.
+func (h *Host) NoteDecision(ctx context.Context, id string, approve bool, by gate.Approver) error {
+	name := "call denied"
+	if approve {
+		name = "call approved"
+	}
+	return h.opts.Audit.Note(ctx, audit.Event{Name: name, Actor: who(by), Subject: id})
 }

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
@@ -21,6 +22,7 @@ import (
 
 // A call is one tools/call on its way.
 type call struct {
+	id      string // names the call in the audit log and to its caller
 	host    *Host
 	req     CallRequest
 	tool    *tool
@@ -29,7 +31,7 @@ type call struct {
 	lease   *lease
 	account string
 	grant   gate.Grant
-	row     audit.ID
+	row     audit.ID // of the row before, for a destructive call
 	out     json.RawMessage
 	started time.Time
 }
@@ -37,7 +39,7 @@ type call struct {
 // Call carries one call from the caller to the page and back. It always returns
 // a result or an error that is safe to show, and within the tool's deadline.
 func (h *Host) Call(ctx context.Context, r CallRequest) CallResult {
-	c := &call{host: h, req: r, started: h.now()}
+	c := &call{id: rand.Text()[:16], host: h, req: r, started: h.now()}
 	err := c.find()
 	if err == nil {
 		var cancel context.CancelFunc
@@ -136,9 +138,7 @@ func (c *call) subject() gate.Subject {
 }
 
 func (c *call) begin(ctx context.Context) error {
-	var err error
-	c.row, err = c.host.journal.begin(ctx, c)
-	return err
+	return c.host.journal.begin(ctx, c)
 }
 
 // open gives the call its page. A reading call uses its client's tab; a
@@ -231,14 +231,15 @@ func (c *call) result(err error) CallResult {
 	if err != nil {
 		e = c.outcome(err)
 	}
-	id := c.host.journal.end(c, e)
-	if e != nil {
-		if e.Code == abi.ErrInternal {
-			e.Msg = "internal error; see audit entry " + id
-		}
-		return CallResult{Err: e, AuditID: id}
+	c.host.journal.end(c, e)
+	if e == nil {
+		return CallResult{Structured: c.out, AuditID: c.id}
 	}
-	return CallResult{Structured: c.out, AuditID: id}
+	if e.Code == abi.ErrInternal {
+		c.host.opts.Logger.Error("call", slog.String("call", c.id), slog.Any("error", err))
+		e = &abi.Error{Code: abi.ErrInternal, Msg: "internal error, in the audit log as " + c.id}
+	}
+	return CallResult{Err: e, AuditID: c.id}
 }
 
 // outcome says what an error means for the caller. Once a write went out, no

@@ -17,6 +17,7 @@ type plugin struct {
 	ref     string // namespace/name@version
 	release abi.Release
 	sha256  string // of the module that was verified
+	signer  string // fingerprint of its publisher
 	module  *sandbox.Module
 }
 
@@ -82,7 +83,7 @@ func (c *catalog) add(h *Host, in registry.Entry) error {
 	for _, w := range loaded.Warnings {
 		h.opts.Logger.Warn("plugin needs attention", slog.String("plugin", in.Plugin()), slog.String("warning", w))
 	}
-	p := &plugin{ref: in.Plugin() + "@" + in.Version, release: loaded.Release, sha256: loaded.Release.Module.SHA256}
+	p := &plugin{ref: in.Plugin() + "@" + in.Version, release: loaded.Release, sha256: loaded.Release.Module.SHA256, signer: string(in.Signer)}
 	if p.release.Category != abi.CategoryConnector {
 		c.plugins[in.Plugin()] = p
 		return nil

@@ -24,6 +24,7 @@ type Options struct {
 	Gate     *gate.Gate
 	Audit    *audit.Log
 	Launch   func(ctx context.Context, headless bool) (*browser.Browser, error)
+	Redact   *redact.Redactor // shared with Audit: it learns what secrets were typed
 	Logger   *slog.Logger
 	Settings string           // path of the file that keeps plugins' settings
 	Locale   string           // BCP 47; default en
@@ -58,7 +59,7 @@ func New(o Options) (*Host, error) {
 		o.Now = time.Now
 	}
 	h := &Host{
-		opts: o, gate: o.Gate, journal: newJournal(o.Audit, o.Logger), redact: redact.New(),
+		opts: o, gate: o.Gate, journal: newJournal(o.Audit, o.Logger), redact: o.Redact,
 		settings: &settingsFile{path: o.Settings},
 		tabs:     &tabs{browsers: &supervisor{launch: o.Launch}, open: map[tabKey]*tab{}},
 	}

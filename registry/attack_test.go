@@ -367,7 +367,7 @@ func (f *fixture) relistAs(s Submission) {
 // list adds a submission without any of Publish's checks.
 func (f *fixture) list(s Submission) {
 	f.t.Helper()
-	r, err := DecodeRelease(s.Release)
+	r, err := decodeRelease("test", s.Release)
 	f.must(err)
 	f.must(f.m.change(f.t.Context(), f.keys, "test", func(e *edit) error {
 		path := releasePath(r.Namespace, r.Name, r.Version)

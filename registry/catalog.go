@@ -23,6 +23,7 @@ type catalog struct {
 	signers  []signing.Fingerprint // of the snapshot
 	state    *state                // to be written before the catalog is used
 	expired  string                // why nothing new may be installed; empty if it may
+	ageing   string                // that this is near; empty if it isn't
 }
 
 // verifyCatalog verifies files against a pinned key and what was seen before. old
@@ -189,11 +190,18 @@ func (c *catalog) checkNotRevoked(keys []signing.Fingerprint, path string) error
 	return nil
 }
 
+// noteExpiry records whether the snapshot has expired, or is past half of its life,
+// which is when a registry that is kept up has a newer one.
 func (c *catalog) noteExpiry() {
+	s := c.snapshot
+	half := s.Issued.Add(s.Expires.Sub(s.Issued.Time) / 2)
+	if !c.now.Before(half) {
+		c.ageing = fmt.Sprintf("snapshot version %d of registry %q expires at %s and wasn't renewed",
+			s.Version, s.Registry, s.Expires)
+	}
 	switch {
-	case !c.now.Before(c.snapshot.Expires.Time):
-		c.expired = fmt.Sprintf("snapshot version %d of registry %q expired at %s",
-			c.snapshot.Version, c.root.Registry, c.snapshot.Expires)
+	case !c.now.Before(s.Expires.Time):
+		c.expired = fmt.Sprintf("snapshot version %d of registry %q expired at %s", s.Version, s.Registry, s.Expires)
 	case !c.now.Before(c.root.Expires.Time):
 		c.expired = fmt.Sprintf("root version %d of registry %q expired at %s",
 			c.root.Version, c.root.Registry, c.root.Expires)

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -122,8 +123,8 @@ func (c *Client) verifyRef(ctx context.Context, repo repository, ref string, s *
 	if err != nil {
 		return err
 	}
-	if cat.expired != "" && c.cfg.Events.Warning != nil {
-		c.cfg.Events.Warning(cat.root.Registry, cat.expired)
+	if warning := cmp.Or(cat.expired, cat.ageing); warning != "" && c.cfg.Events.Warning != nil {
+		c.cfg.Events.Warning(cat.root.Registry, warning)
 	}
 	return f(cat)
 }

@@ -6,7 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
 )
@@ -240,6 +242,23 @@ func TestEvents(t *testing.T) {
 	f.mustInstall(tracker)
 	if want := []string{"fetching", "verified", "downloading", "installed"}; !slices.Equal(got, want) {
 		t.Errorf("events %v, want %v", got, want)
+	}
+}
+
+func TestWarningsOfAge(t *testing.T) {
+	f := newFixture(t)
+	var got []string
+	f.client.cfg.Events.Warning = func(_, message string) { got = append(got, message) }
+	for _, c := range []struct {
+		after time.Duration
+		want  string
+	}{{0, ""}, {snapshotLife / 2, "wasn't renewed"}, {snapshotLife / 2, "expired"}} {
+		f.now, got = f.now.Add(c.after), nil
+		_, err := f.client.Resolve(t.Context(), Ref{Registry: "main", Namespace: "acme", Name: "tracker"})
+		f.must(err)
+		if (len(got) == 0) != (c.want == "") || (len(got) > 0 && !strings.Contains(got[0], c.want)) {
+			t.Errorf("warnings %q, want %q", got, c.want)
+		}
 	}
 }
 

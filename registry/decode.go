@@ -14,6 +14,7 @@ import (
 	"github.com/gowebpki/jcs"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/abi/release"
 	"github.com/drawbridge-mcp/drawbridge/abi/strictjson"
 	"github.com/drawbridge-mcp/drawbridge/signing"
 )
@@ -60,7 +61,7 @@ func head(gotType, wantType string, format int, registry string) error {
 		return fmt.Errorf("type %q, want %q", gotType, wantType)
 	case format != Format:
 		return fmt.Errorf("format %d, this version reads %d", format, Format)
-	case !validName(registry):
+	case !validID(registry):
 		return fmt.Errorf("registry id %q isn't a name", registry)
 	}
 	return nil
@@ -199,34 +200,15 @@ func (x *Index) check() error {
 	return nil
 }
 
-// release wraps abi.Release for decode.
-type release struct{ abi.Release }
-
-func (r *release) check() error {
-	if r.Type != abi.ReleaseType || r.Format != abi.ReleaseFormat {
-		return fmt.Errorf("type %q and format %d, want %q and %d", r.Type, r.Format, abi.ReleaseType, abi.ReleaseFormat)
+// decodeRelease reads the canonical bytes of a release, with every rule that
+// package release has for them, and checks what becomes a file name here.
+func decodeRelease(path string, data []byte) (abi.Release, error) {
+	r, err := release.ParseRelease(data)
+	if err != nil {
+		return abi.Release{}, malformed(path, "%w", err)
 	}
-	if !validName(r.Registry) || !validName(r.Namespace) || !validName(r.Name) || !validVersion(r.Version) {
-		return fmt.Errorf("%q of %q in %q, version %q", r.Name, r.Namespace, r.Registry, r.Version)
+	if !validID(r.Registry) || !validName(r.Namespace) || !validName(r.Name) || !validVersion(r.Version) {
+		return abi.Release{}, malformed(path, "%q of %q in %q, version %q", r.Name, r.Namespace, r.Registry, r.Version)
 	}
-	if r.Module == (abi.Module{}) {
-		return nil // a kind of plugin that this host lists and doesn't run
-	}
-	if !validHash(r.Module.SHA256) || r.Module.Size < 1 {
-		return fmt.Errorf("module %q of %d bytes", r.Module.SHA256, r.Module.Size)
-	}
-	return nil
+	return r, nil
 }
-
-// DecodeRelease reads the canonical bytes of a release. It checks their form and
-// the names in them, not who signed them nor what the release asks for.
-func DecodeRelease(data []byte) (abi.Release, error) {
-	var r release
-	if err := decode("release", data, &r); err != nil {
-		return abi.Release{}, err
-	}
-	return r.Release, nil
-}
-
-// EncodeRelease returns the canonical bytes of a release: what its publisher signs.
-func EncodeRelease(r abi.Release) ([]byte, error) { return canonical(r) }

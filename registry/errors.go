@@ -11,11 +11,11 @@ import (
 
 // refuse makes the error of a check that failed. fprs are the keys concerned: the
 // signer, or those whose signature was expected. They are named in the message.
-func refuse(reason abi.Reason, fprs []signing.Fingerprint, format string, args ...any) error {
+func refuse(reason abi.Reason, fprs []signing.Fingerprint, format string, args ...any) *abi.Error {
 	return refuseFor(nil, reason, fprs, format, args...)
 }
 
-func refuseFor(cause error, reason abi.Reason, fprs []signing.Fingerprint, format string, args ...any) error {
+func refuseFor(cause error, reason abi.Reason, fprs []signing.Fingerprint, format string, args ...any) *abi.Error {
 	msg := fmt.Sprintf(format, args...)
 	if names := nameKeys(msg, fprs); names != "" {
 		msg += " (key " + names + ")"

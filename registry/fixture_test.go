@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/abi/release"
 	"github.com/drawbridge-mcp/drawbridge/signing"
 )
 
@@ -103,21 +105,47 @@ func (f *fixture) newClient() *Client {
 
 func wasmOf(version string) []byte { return []byte("\x00asm module of " + version) }
 
+const manifest = `
+name: tracker
+version: %s
+category: connector
+title: Tracker
+description: Tickets.
+connectors:
+  - id: tracker
+    title: Tracker
+    base_url: https://tracker.example
+    origins: ["https://tracker.example/*"]
+    pages:
+      signed_in: [{selector: .account}]
+      signed_out: [{path: /login}]
+    tools:
+      - name: list
+        title: List
+        description: Lists tickets.
+        destructive: false
+        capabilities: [read]
+        input: {type: object, additionalProperties: false}
+        output: {type: object}
+        reads: [{method: GET, path: /tickets}]
+`
+
 // releaseOf returns a release of acme/tracker as its author would make it.
 func (f *fixture) releaseOf(version string) abi.Release {
-	wasm := wasmOf(version)
-	return abi.Release{
-		Type: abi.ReleaseType, Format: abi.ReleaseFormat, Registry: f.id, Namespace: "acme", Name: "tracker",
-		Version: version, Category: abi.CategoryConnector, Title: "Tracker", Description: "Tickets.",
-		ABI: abi.ABIRange{Min: 1, Max: 1}, Module: abi.Module{SHA256: hashOf(wasm), Size: int64(len(wasm))},
-		Capabilities: []abi.Capability{abi.CapRead},
-	}
+	f.t.Helper()
+	m, err := release.ParseManifest(fmt.Appendf(nil, manifest, version))
+	f.must(err)
+	r, err := release.Build(m, release.BuildInfo{
+		Registry: f.id, Namespace: "acme", Module: wasmOf(version), Imports: []string{"read"},
+	})
+	f.must(err)
+	return r
 }
 
 // submission signs a release.
 func (f *fixture) submission(r abi.Release, by Signer) Submission {
 	f.t.Helper()
-	data, err := EncodeRelease(r)
+	data, err := release.Canonical(r)
 	f.must(err)
 	sig, err := by.Sign(data, f.now)
 	f.must(err)

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -36,6 +37,9 @@ type InstallOptions struct {
 // snapshot, and makes it the active one. Nothing changes before the last step, the
 // writing of the lock file; the version before stays for Rollback.
 func (c *Client) Install(ctx context.Context, ref Ref, opts InstallOptions) (Entry, error) {
+	if opts.Consent == nil {
+		return Entry{}, errors.New("installing without asking for consent")
+	}
 	var done Entry
 	err := c.exclusive(func() error {
 		lock, err := readLock(c.lockPath())
@@ -195,12 +199,13 @@ func (c *Client) activate(lock *Lock, e Entry, v *verified, wasm []byte) error {
 	if c.cfg.Events.Installed != nil {
 		c.cfg.Events.Installed(e)
 	}
-	return c.tidy(next)
+	c.tidy(next)
+	return nil
 }
 
 // tidy removes what a lock that was just written doesn't name any more. Failing
 // to is a warning: the change itself has happened.
-func (c *Client) tidy(lock *Lock) error {
+func (c *Client) tidy(lock *Lock) {
 	err := c.at("sweep")
 	if err == nil {
 		err = c.store().sweep(lock.hashes())
@@ -208,7 +213,6 @@ func (c *Client) tidy(lock *Lock) error {
 	if err != nil && c.cfg.Events.Warning != nil {
 		c.cfg.Events.Warning("", fmt.Sprintf("old files stay in the store: %v", err))
 	}
-	return nil
 }
 
 // Uninstall makes a plugin inactive and removes its files.
@@ -225,7 +229,8 @@ func (c *Client) Uninstall(plugin string) error {
 		if err := next.write(c.lockPath()); err != nil {
 			return err
 		}
-		return c.tidy(next)
+		c.tidy(next)
+		return nil
 	})
 }
 

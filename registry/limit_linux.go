@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"errors"
 	"fmt"
 	"os"
 
@@ -30,7 +31,8 @@ func limit(p *os.Process) error {
 		{"core", unix.RLIMIT_CORE, 0},
 	} {
 		rl := unix.Rlimit{Cur: l.max, Max: l.max}
-		if err := unix.Prlimit(p.Pid, l.resource, &rl, nil); err != nil {
+		err := unix.Prlimit(p.Pid, l.resource, &rl, nil)
+		if err != nil && !errors.Is(err, unix.ESRCH) { // ESRCH: it has ended already
 			return fmt.Errorf("setting the %s limit: %w", l.name, err)
 		}
 	}

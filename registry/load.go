@@ -76,7 +76,7 @@ func (c *Client) readRelease(e Entry) (abi.Release, error) {
 	if err != nil || !ok {
 		return abi.Release{}, e.tampered("release", err)
 	}
-	r, err := DecodeRelease(data)
+	r, err := decodeRelease("the installed release of "+e.Plugin(), data)
 	if err != nil {
 		return abi.Release{}, err
 	}
@@ -89,10 +89,7 @@ func (c *Client) readRelease(e Entry) (abi.Release, error) {
 }
 
 func (e Entry) tampered(what string, cause error) error {
-	err := refuseFor(cause, abi.ReasonTampered, e.keys(),
-		"the installed %s of %q version %q isn't the one that was verified", what, e.Plugin(), e.Version)
-	if ae, ok := err.(*abi.Error); ok { //nolint:errorlint // refuseFor returns it unwrapped
-		ae.Hint = "drawbridge install " + e.Plugin()
-	}
-	return err
+	return refuseFor(cause, abi.ReasonTampered, e.keys(),
+		"the installed %s of %q version %q isn't the one that was verified", what, e.Plugin(), e.Version).
+		WithHint("drawbridge install %s", e.Plugin())
 }

@@ -64,7 +64,7 @@ func (l *Lock) check() error {
 }
 
 func (e Entry) check() error {
-	names := validName(e.Registry) && validName(e.Namespace) && validName(e.Name) && validVersion(e.Version)
+	names := validID(e.Registry) && validName(e.Namespace) && validName(e.Name) && validVersion(e.Version)
 	hashes := validHash(e.Release.SHA256) && validHash(e.Module.SHA256) && e.Release.Size > 0 && e.Module.Size > 0
 	if !names || !hashes || !e.Signer.Valid() || !e.Key.Valid() {
 		return fmt.Errorf("entry %q version %q", e.Plugin(), e.Version)

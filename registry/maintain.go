@@ -56,8 +56,8 @@ func OpenMaintainer(dir string, clock Clock) *Maintainer {
 // every key given gets its role, and as many signatures are required as there are
 // keys in the role.
 func Init(ctx context.Context, dir, id string, keys Keys, clock Clock) (*Maintainer, error) {
-	if !validName(id) {
-		return nil, abi.Errorf(abi.ErrInvalidArgs, "", "registry id %q, want lower-case letters, digits and dashes", id)
+	if !validID(id) {
+		return nil, abi.Errorf(abi.ErrInvalidArgs, "", "registry id %q, want lower-case letters, digits, dots and dashes", id)
 	}
 	m := OpenMaintainer(dir, clock)
 	if _, err := create(ctx, dir, fromFile); err != nil {
@@ -142,11 +142,11 @@ func signAll(data []byte, signers []Signer, now time.Time) ([]byte, error) {
 	var all [][]byte
 	done := map[signing.Fingerprint]bool{}
 	for _, s := range signers {
-		if f := s.Certificate().Fingerprint; done[f] {
+		f := s.Certificate().Fingerprint
+		if done[f] {
 			continue
-		} else {
-			done[f] = true
 		}
+		done[f] = true
 		sig, err := s.Sign(data, now)
 		if err != nil {
 			return nil, err

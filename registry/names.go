@@ -12,14 +12,23 @@ import (
 // Names become file names and refs, so each has a closed form that is checked
 // before any use.
 var (
+	idPattern      = regexp.MustCompile(`^[a-z0-9][a-z0-9.-]{0,62}$`)
 	namePattern    = regexp.MustCompile(`^[a-z][a-z0-9-]{0,40}$`)
-	versionPattern = regexp.MustCompile(`^(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})\.(0|[1-9][0-9]{0,8})(-[0-9a-z]+([.-][0-9a-z]+)*)?$`)
+	versionPattern = regexp.MustCompile(`^` + number + `\.` + number + `\.` + number + `(-` + label + `(\.` + label + `)*)?$`)
 	hashPattern    = regexp.MustCompile(`^[0-9a-f]{64}$`)
+)
+
+// The parts of a version: Semantic Versioning in lower case and without build
+// metadata, so that one version has one spelling and every spelling is a file name.
+const (
+	number = `(0|[1-9][0-9]{0,8})`
+	label  = `(0|[1-9][0-9]{0,8}|[0-9]*[a-z][0-9a-z]*)`
 )
 
 // maxVersion bounds a version's length, with its suffix.
 const maxVersion = 40
 
+func validID(s string) bool      { return idPattern.MatchString(s) }
 func validName(s string) bool    { return namePattern.MatchString(s) }
 func validHash(s string) bool    { return hashPattern.MatchString(s) }
 func validVersion(s string) bool { return len(s) <= maxVersion && versionPattern.MatchString(s) }
@@ -43,7 +52,7 @@ func ParseRef(s string) (Ref, error) {
 	head, constraint, pinned := strings.Cut(s, "@")
 	r.Constraint = strings.TrimSpace(constraint)
 	if id, rest, ok := strings.Cut(head, ":"); ok {
-		if r.Registry, head = id, rest; !validName(id) {
+		if r.Registry, head = id, rest; !validID(id) {
 			return bad("the registry's id isn't one")
 		}
 	}

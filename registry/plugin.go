@@ -80,7 +80,7 @@ func (c *catalog) namespace(name string) (*Namespace, error) {
 	return &n, nil
 }
 
-// A verified release.
+// A verified is a release that passed every check, and what vouches for it.
 type verified struct {
 	abi.Release
 	bytes  []byte
@@ -108,8 +108,8 @@ func (c *catalog) release(ref Ref, v Version) (*verified, error) {
 	if err != nil {
 		return nil, err
 	}
-	var r release
-	if err := decode(path, data, &r); err != nil {
+	r, err := decodeRelease(path, data)
+	if err != nil {
 		return nil, err
 	}
 	if r.Registry != c.root.Registry || r.Namespace != ref.Namespace || r.Name != ref.Name || r.Version != v.Version {
@@ -120,7 +120,7 @@ func (c *catalog) release(ref Ref, v Version) (*verified, error) {
 		return nil, refuse(abi.ReasonArtifactRevoked, []signing.Fingerprint{signer.Primary},
 			"%q version %q is revoked: %q", ref.Plugin(), v.Version, a.Reason)
 	}
-	return &verified{r.Release, data, v.Release.SHA256, signer, v}, nil
+	return &verified{r, data, v.Release.SHA256, signer, v}, nil
 }
 
 // publisher verifies who signed a release. The key's right is judged at the date

@@ -88,7 +88,7 @@ type Submission struct {
 // module under its ref, and then commits the release with a new snapshot. It needs
 // the snapshot keys.
 func (m *Maintainer) Publish(ctx context.Context, keys Keys, s Submission) error {
-	r, err := DecodeRelease(s.Release)
+	r, err := decodeRelease("the release", s.Release)
 	if err != nil {
 		return err
 	}

@@ -185,7 +185,7 @@ func levelName(l extism.LogLevel) string {
 		return "error"
 	case extism.LogLevelWarn:
 		return "warn"
-	default:
-		return "info"
+	case extism.LogLevelTrace, extism.LogLevelDebug, extism.LogLevelInfo, extism.LogLevelOff:
 	}
+	return "info"
 }

@@ -55,11 +55,12 @@ type desk struct {
 // answer serves the host call name. The answer is always data; the error is a
 // spent budget, and ends the call.
 func (d *desk) answer(ctx context.Context, name string, request []byte) ([]byte, error) {
-	i := slices.IndexFunc(hostCalls(), func(c hostCall) bool { return c.name == name })
+	table := hostCalls()
+	i := slices.IndexFunc(table, func(c hostCall) bool { return c.name == name })
 	if i < 0 {
 		return nil, fmt.Errorf("serving host call: no call %q", name) // a worker links no other
 	}
-	call := hostCalls()[i]
+	call := table[i]
 	if err := d.count(call); err != nil {
 		return nil, err
 	}

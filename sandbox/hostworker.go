@@ -126,6 +126,8 @@ func (w *worker) await(ctx context.Context, g guard, k kind) error {
 // call sends a call, serves its host calls and returns its output.
 func (w *worker) call(ctx context.Context, c Call, d *desk) ([]byte, error) {
 	w.calls++
+	ctx, cancel := context.WithTimeout(ctx, w.lim.CallTime)
+	defer cancel()
 	watch := w.watch(ctx, guard{cpu: w.lim.GuestCPU, resident: w.lim.RunBytes, doing: "running"})
 	out, err := w.converse(ctx, c, d, watch)
 	return out, w.verdict(watch.stop(), err)
@@ -154,6 +156,8 @@ func (w *worker) converse(ctx context.Context, c Call, d *desk, watch *watch) ([
 			err = log.frame(ctx, f.payload)
 		case kindAsk:
 			watch.hostTime(func() { err = w.serve(ctx, d, f.payload) })
+		case kindHello, kindModule, kindStart, kindCall, kindAnswer, kindCompiled, kindReady:
+			err = fmt.Errorf("reading frame: kind %q out of turn", f.kind) // limits have no such kind
 		}
 		if err != nil {
 			return nil, err

@@ -16,6 +16,7 @@ type Limits struct {
 	CompileBytes int64         // resident memory of a compiling worker
 
 	StartTime time.Duration // wall clock from starting a worker to its first instance
+	CallTime  time.Duration // wall clock of one call, whatever its context allows
 	GuestCPU  time.Duration // CPU of one call; host calls are not counted
 	RunBytes  int64         // resident memory of a running worker
 	DataBytes int64         // what the kernel lets a worker allocate (RLIMIT_DATA); negative: no limit
@@ -40,6 +41,7 @@ func DefaultLimits() Limits {
 		CompileTime:  30 * time.Second,
 		CompileBytes: 1 << 30,
 		StartTime:    15 * time.Second,
+		CallTime:     abi.MaxCallTimeout,
 		GuestCPU:     abi.GuestCPU,
 		RunBytes:     512 << 20,
 		DataBytes:    1 << 30,
@@ -65,6 +67,7 @@ func (l Limits) withDefaults() Limits {
 	orDefault(&l.CompileTime, d.CompileTime)
 	orDefault(&l.CompileBytes, d.CompileBytes)
 	orDefault(&l.StartTime, d.StartTime)
+	orDefault(&l.CallTime, d.CallTime)
 	orDefault(&l.GuestCPU, d.GuestCPU)
 	orDefault(&l.RunBytes, d.RunBytes)
 	orDefault(&l.DataBytes, d.DataBytes)

@@ -25,6 +25,9 @@ func TestMain(m *testing.M) {
 		case "hostile":
 			playHostile(os.Args[2])
 			return
+		case "host":
+			playHost(os.Args[2])
+			return
 		case "probe":
 			playProbe()
 			return

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
@@ -231,6 +232,27 @@ func TestDeadlineKills(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestCallTime ends a call whose caller set no deadline.
+func TestCallTime(t *testing.T) {
+	s := openTest(t, Limits{GuestCPU: time.Hour, CallTime: 200 * time.Millisecond, DataBytes: testDataBytes})
+	m := guestModule(t, s, wasmtest.Guest(nil, wasmtest.Loop()))
+	_, err := m.Run(t.Context(), Call{Export: ExportCall})
+	wantError(t, err, abi.ErrTimeout)
+}
+
+// TestNap sleeps for a year, or a second.
+func TestNap(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for ns, want := range map[int64]time.Duration{-1: 0, 0: 0, 1000: time.Microsecond, 1 << 60: time.Second} {
+			start := time.Now()
+			nap(ns)
+			if got := time.Since(start); got != want {
+				t.Errorf("nap(%d) took %s, want %s", ns, got, want)
+			}
+		}
+	})
 }
 
 func TestCancelledInAHostCall(t *testing.T) {

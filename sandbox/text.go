@@ -36,7 +36,7 @@ func clip(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
-	for cut := n; cut > n-utf8.UTFMax; cut-- {
+	for cut := n; cut >= 0 && cut > n-utf8.UTFMax; cut-- {
 		if utf8.RuneStart(s[cut]) {
 			return s[:cut]
 		}

@@ -34,7 +34,7 @@ func TestClip(t *testing.T) {
 		n    int
 		want string
 	}{
-		{"abc", 3, "abc"}, {"abcd", 3, "abc"}, {"", 0, ""}, {"ż", 1, ""}, {"aż", 2, "a"}, {"a🙂", 4, "a"}, {"\x80\x80\x80\x80\x80", 4, "\x80\x80\x80\x80"},
+		{"abc", 3, "abc"}, {"\x80", 0, ""}, {"\x80\x80", 1, "\x80"}, {"abcd", 3, "abc"}, {"", 0, ""}, {"ż", 1, ""}, {"aż", 2, "a"}, {"a🙂", 4, "a"}, {"\x80\x80\x80\x80\x80", 4, "\x80\x80\x80\x80"},
 	} {
 		if got := clip(tt.in, tt.n); got != tt.want {
 			t.Errorf("clip(%q, %d) = %q, want %q", tt.in, tt.n, got, tt.want)

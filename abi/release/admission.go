@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"regexp"
+	"regexp/syntax"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,16 +20,10 @@ const (
 	maxExpanded        = 10_000 // with every reference replaced by what it refers to
 	maxEnum            = 500    // values of one enum
 	maxPattern         = 512    // bytes of one regular expression
+	maxProgram         = 1000   // instructions of one regular expression
+	maxPrograms        = 10_000 // of all of them
 	maxPropertyName    = 64     // bytes
 	maxSafeInteger     = 1<<53 - 1
-)
-
-// A level says where a keyword's subschemas apply.
-type level int
-
-const (
-	sameLevel level = iota // to the same value
-	nextLevel              // to the value's members or items
 )
 
 // A keyword is one of the closed set that an admitted schema may use. All others
@@ -37,7 +32,6 @@ const (
 // do not know.
 type keyword struct {
 	subschemas shape
-	level      level
 	check      func(v any) string // what is wrong with the value, or ""
 }
 
@@ -52,7 +46,6 @@ const (
 )
 
 func keywords() map[string]keyword {
-	in, same := nextLevel, sameLevel
 	return map[string]keyword{
 		"$schema":    {check: isDraft},
 		"$ref":       {check: isLocalRef},
@@ -67,15 +60,15 @@ func keywords() map[string]keyword {
 		"enum":  {check: isEnum},
 		"const": {check: isScalar},
 
-		"properties":           {subschemas: mapOfSchemas, level: in},
-		"patternProperties":    {subschemas: mapOfSchemas, level: in, check: arePatterns},
-		"additionalProperties": {subschemas: oneSchema, level: in},
-		"propertyNames":        {subschemas: oneSchema, level: in},
+		"properties":           {subschemas: mapOfSchemas},
+		"patternProperties":    {subschemas: mapOfSchemas, check: arePatterns},
+		"additionalProperties": {subschemas: oneSchema},
+		"propertyNames":        {subschemas: oneSchema},
 		"required":             {}, "dependentRequired": {}, "minProperties": {check: isNumber}, "maxProperties": {check: isNumber},
 
-		"items":       {subschemas: oneSchema, level: in},
-		"prefixItems": {subschemas: listOfSchemas, level: in},
-		"contains":    {subschemas: oneSchema, level: in},
+		"items":       {subschemas: oneSchema},
+		"prefixItems": {subschemas: listOfSchemas},
+		"contains":    {subschemas: oneSchema},
 		"minContains": {check: isNumber}, "maxContains": {check: isNumber}, "minItems": {check: isNumber}, "maxItems": {check: isNumber},
 		"uniqueItems": {},
 
@@ -84,54 +77,45 @@ func keywords() map[string]keyword {
 		"minimum": {check: isNumber}, "maximum": {check: isNumber}, "exclusiveMinimum": {check: isNumber}, "exclusiveMaximum": {check: isNumber},
 		"multipleOf": {check: isNumber},
 
-		"allOf": {subschemas: listOfSchemas, level: same}, "anyOf": {subschemas: listOfSchemas, level: same}, "oneOf": {subschemas: listOfSchemas, level: same},
-		"not": {subschemas: oneSchema, level: same}, "if": {subschemas: oneSchema, level: same}, "then": {subschemas: oneSchema, level: same}, "else": {subschemas: oneSchema, level: same},
-		"dependentSchemas": {subschemas: mapOfSchemas, level: same},
+		"allOf": {subschemas: listOfSchemas}, "anyOf": {subschemas: listOfSchemas}, "oneOf": {subschemas: listOfSchemas},
+		"not": {subschemas: oneSchema}, "if": {subschemas: oneSchema}, "then": {subschemas: oneSchema}, "else": {subschemas: oneSchema},
+		"dependentSchemas": {subschemas: mapOfSchemas},
 	}
 }
 
 // An admission is one look at one schema.
 type admission struct {
 	keywords   map[string]keyword
-	root       any
-	written    int // subschemas, as written
-	cost       levelCost
+	defs       map[string]any
+	written    int              // subschemas, as written
+	program    int              // instructions of all patterns
+	nodes      map[string]*node // of $defs, those that are being made as nil
 	properties map[string][]string
 }
 
-// LevelCost counts, for each depth of a document, the subschemas that apply
-// there.
-type levelCost []int
-
-func (l levelCost) at(depth int) int {
-	if depth < len(l) {
-		return l[depth]
-	}
-	return 0
-}
-
 // Admit checks a schema as written, then counts what evaluating it may cost.
-func admit(doc any) (*admission, *Problem) {
+func admit(doc any) (*admission, *node, *Problem) {
 	root, ok := doc.(map[string]any)
 	if !ok {
-		return nil, &Problem{Path: "$", Msg: "not an object"}
+		return nil, nil, &Problem{Path: "$", Msg: "not an object"}
 	}
 	if root["type"] != "object" {
-		return nil, &Problem{Path: "$.type", Msg: `has to be "object"`}
+		return nil, nil, &Problem{Path: "$.type", Msg: `has to be "object"`}
 	}
-	a := &admission{keywords: keywords(), root: doc, properties: map[string][]string{}}
+	a := &admission{keywords: keywords(), nodes: map[string]*node{}, properties: map[string][]string{}}
+	a.defs, _ = root["$defs"].(map[string]any)
 	if p := a.walk(doc, "$", 0); p != nil {
-		return nil, p
+		return nil, nil, p
 	}
 	if p := texts(doc, "$", false); p != nil {
-		return nil, p
+		return nil, nil, p
 	}
-	total := 0
-	if p := a.expand(doc, "$", 0, nil, &total); p != nil {
-		return nil, p
+	n, p := a.node(root, "$")
+	if p != nil {
+		return nil, nil, p
 	}
 	a.rootProperties(root)
-	return a, nil
+	return a, n, nil
 }
 
 // Walk walks one subschema as it is written, without following references.
@@ -202,73 +186,12 @@ func eachSubschema(sh shape, v any, path string, f func(sub any, path string) *P
 	return nil
 }
 
-// Expand walks a subschema with its references followed, and adds up what it
-// costs at each depth of a document. A reference into itself has no such sum, so
-// it is refused, and so is a small schema that expands into a large one.
-func (a *admission) expand(v any, path string, depth int, open []string, total *int) *Problem {
-	s, ok := v.(map[string]any)
-	if !ok {
-		return nil
-	}
-	weight := 1
-	if enum, ok := s["enum"].([]any); ok {
-		weight += len(enum) / 8
-	}
-	if *total += weight; *total > maxExpanded {
-		return &Problem{Path: path, Msg: fmt.Sprintf("expands to more than %d subschemas", maxExpanded)}
-	}
-	for len(a.cost) <= depth {
-		a.cost = append(a.cost, 0)
-	}
-	a.cost[depth] += weight
-	if ref, ok := s["$ref"].(string); ok {
-		if p := a.follow(ref, path, depth, open, total); p != nil {
-			return p
-		}
-	}
-	for _, name := range slices.Sorted(maps.Keys(s)) {
-		k := a.keywords[name]
-		if name == "$defs" {
-			continue
-		}
-		if p := eachSubschema(k.subschemas, s[name], path+"."+name, func(sub any, at string) *Problem {
-			return a.expand(sub, at, depth+int(k.level), open, total)
-		}); p != nil {
-			return p
-		}
-	}
-	return nil
-}
-
-func (a *admission) follow(ref, path string, depth int, open []string, total *int) *Problem {
-	if slices.Contains(open, ref) {
-		return &Problem{Path: path + ".$ref", Msg: fmt.Sprintf("%q refers to itself", shorten(ref))}
-	}
-	if len(open) >= maxSchemaDepth {
-		return &Problem{Path: path + ".$ref", Msg: fmt.Sprintf("references nested deeper than %d", maxSchemaDepth)}
-	}
-	target, ok := a.lookup(ref)
-	if !ok {
-		return &Problem{Path: path + ".$ref", Msg: fmt.Sprintf("%q refers to nothing", shorten(ref))}
-	}
-	return a.expand(target, path, depth, append(slices.Clip(open), ref), total)
-}
-
-// Lookup finds #/$defs/name, the only form of reference.
-func (a *admission) lookup(ref string) (any, bool) {
-	root, _ := a.root.(map[string]any)
-	defs, _ := root["$defs"].(map[string]any)
-	target, ok := defs[strings.TrimPrefix(ref, "#/$defs/")]
-	return target, ok
-}
-
 func (a *admission) rootProperties(root map[string]any) {
 	props, _ := root["properties"].(map[string]any)
 	for name, v := range props {
 		s, _ := v.(map[string]any)
 		if ref, ok := s["$ref"].(string); ok {
-			target, _ := a.lookup(ref)
-			s, _ = target.(map[string]any)
+			s, _ = a.defs[defName(ref)].(map[string]any)
 		}
 		a.properties[name] = typesOf(s["type"])
 	}
@@ -432,16 +355,33 @@ func ordinary(n json.Number) bool {
 	return math.Abs(f) > 1e-300
 }
 
-// IsPattern accepts what RE2 accepts: it has no backtracking.
+// IsPattern accepts what RE2 accepts: it has no backtracking. What a counted
+// repetition expands to is what it costs, in memory and for each byte matched.
 func isPattern(v any) string {
 	s, ok := v.(string)
 	if !ok || len(s) > maxPattern {
 		return fmt.Sprintf("not a regular expression of at most %d bytes", maxPattern)
 	}
-	if _, err := regexp.Compile(s); err != nil {
+	n, err := programSize(s)
+	switch {
+	case err != nil:
 		return fmt.Sprintf("%q is not a regular expression of RE2: %v", shorten(s), err)
+	case n > maxProgram:
+		return fmt.Sprintf("the regular expression %q is too large with its repetitions written out", shorten(s))
 	}
 	return ""
+}
+
+func programSize(pattern string) (int, error) {
+	re, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return 0, err
+	}
+	prog, err := syntax.Compile(re.Simplify())
+	if err != nil {
+		return 0, err
+	}
+	return len(prog.Inst), nil
 }
 
 func arePatterns(v any) string {

@@ -144,7 +144,13 @@ func canonical(v any) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encoding: %w", err)
 	}
-	out, err := jcs.Transform(text)
+	return CanonicalJSON(text)
+}
+
+// CanonicalJSON gives the RFC 8785 form of a document that package strictjson
+// accepted. Numbers become doubles, as they do for every reader of that form.
+func CanonicalJSON(doc []byte) ([]byte, error) {
+	out, err := jcs.Transform(doc)
 	if err != nil {
 		return nil, fmt.Errorf("canonicalizing: %w", err)
 	}

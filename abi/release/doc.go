@@ -20,3 +20,5 @@
 // The package reads no files and knows no registry, signature or setting of an
 // installation. Read manifest.go first, then validate.go.
 package release
+
+//go:generate go test -run ^TestJSONSchemasAreCurrent$ -update .

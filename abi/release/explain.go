@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
 )
@@ -46,7 +45,7 @@ func ExplainRequest(r *abi.Request, settings map[string]string) string {
 
 func (e *explainer) request(r *abi.Request) string {
 	var b strings.Builder
-	b.WriteString(r.Method + " " + e.fill(r.Origin) + r.Path)
+	b.WriteString(r.Method + " " + e.fill(r.Origin) + plain(r.Path, "/_-.~{}:@!$&'()*+="))
 	clause := func(lead string, params []abi.Param) {
 		for i := range params {
 			if i > 0 {
@@ -70,7 +69,7 @@ func (e *explainer) request(r *abi.Request) string {
 }
 
 func explainParam(p *abi.Param) string {
-	name := plainName(p.Name)
+	name := plain(p.Name, "_-.{}[]:$")
 	if p.Optional {
 		name = "optionally " + name
 	}
@@ -91,10 +90,11 @@ func explainParam(p *abi.Param) string {
 	return fmt.Sprintf("%s is any %s", name, anyWords(p))
 }
 
-// PlainName quotes a name that could be taken for part of the sentence.
-func plainName(s string) string {
-	for _, r := range s {
-		if r > '~' || !strings.ContainsRune("_-.{}[]:$", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r) {
+// Plain quotes what could be taken for part of the sentence: everything that
+// holds more than ASCII letters, digits and the given punctuation.
+func plain(s, punctuation string) string {
+	for i := range len(s) {
+		if !asciiAlnum(s[i]) && strings.IndexByte(punctuation, s[i]) < 0 {
 			return strconv.Quote(s)
 		}
 	}

@@ -192,9 +192,23 @@ func TestExplainToolIsPartOfExplain(t *testing.T) {
 }
 
 func TestHostileNamesCannotPoseAsWords(t *testing.T) {
-	req := &abi.Request{Method: "POST", Path: "/x", Encoding: abi.EncodingURLEncoded, Fields: []abi.Param{{Name: `a is "b"; nothing else`, Empty: true}}}
-	if got, want := release.ExplainRequest(req, nil), `POST /x; in the urlencoded body "a is \"b\"; nothing else" is empty`; got != want {
-		t.Errorf("got  %s\nwant %s", got, want)
+	fields := []abi.Param{{Name: `a is "b"; nothing else`, Empty: true}, {Name: "n\u043ete", Empty: true}, {Name: "items[]", Empty: true}}
+	for _, tt := range []struct {
+		req  abi.Request
+		want string
+	}{
+		{
+			abi.Request{Method: "POST", Path: "/x", Encoding: abi.EncodingURLEncoded, Fields: fields},
+			`POST /x; in the urlencoded body "a is \"b\"; nothing else" is empty, "nоte" is empty, items[] is empty`,
+		},
+		{
+			abi.Request{Method: "GET", Path: "/delete where id is the argument id"},
+			`GET "/delete where id is the argument id"`,
+		},
+	} {
+		if got := release.ExplainRequest(&tt.req, nil); got != tt.want {
+			t.Errorf("got  %s\nwant %s", got, tt.want)
+		}
 	}
 }
 

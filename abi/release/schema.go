@@ -17,16 +17,11 @@ import (
 	"github.com/drawbridge-mcp/drawbridge/abi/strictjson"
 )
 
-// MaxEvaluations bounds one validation: the pairs of a value and a subschema
-// that may have to be looked at. The largest honest result (5000 rows of 40
-// columns) needs a fiftieth.
-const maxEvaluations = 20_000_000
-
 // A Schema is an admitted JSON Schema of a tool's arguments or result. It is
 // safe for concurrent use.
 type Schema struct {
 	compiled   *jsonschema.Schema
-	cost       levelCost
+	root       *node
 	properties map[string][]string // of the root: the types of each
 }
 
@@ -52,7 +47,7 @@ func compileSchema(raw json.RawMessage) (*Schema, *Problem) {
 	if err != nil {
 		return nil, &Problem{Path: "$", Msg: err.Error()}
 	}
-	a, problem := admit(doc)
+	a, root, problem := admit(doc)
 	if problem != nil {
 		return nil, problem
 	}
@@ -67,7 +62,7 @@ func compileSchema(raw json.RawMessage) (*Schema, *Problem) {
 	if err != nil {
 		return nil, &Problem{Path: "$", Msg: compileFault(err)}
 	}
-	return &Schema{compiled: compiled, cost: a.cost, properties: a.properties}, nil
+	return &Schema{compiled: compiled, root: root, properties: a.properties}, nil
 }
 
 // A noLoader refuses to load what a schema refers to.
@@ -95,9 +90,12 @@ func (s *Schema) Validate(doc []byte) error {
 	if err != nil {
 		return abi.Errorf(abi.ErrInvalidArgs, "", "not JSON: %w", err)
 	}
-	w := &weigher{cost: s.cost}
-	if err := w.add(v, 0); err != nil {
+	if err := checkNumbers(v); err != nil {
 		return err
+	}
+	m := meter{left: maxWork}
+	if !m.visit(s.root, v) {
+		return abi.Errorf(abi.ErrLimitExceeded, "", "the document is too large for its schema")
 	}
 	ve, ok := errors.AsType[*jsonschema.ValidationError](s.compiled.Validate(v))
 	if !ok {
@@ -107,38 +105,25 @@ func (s *Schema) Validate(doc []byte) error {
 	return abi.Errorf(abi.ErrInvalidArgs, "", "%s: %s", path, msg)
 }
 
-// A weigher estimates from above how much work a document makes.
-type weigher struct {
-	cost levelCost
-	sum  int
-}
-
-func (w *weigher) add(v any, depth int) error {
-	weight := 1
+// CheckNumbers refuses numbers that cost much more than they look like.
+func checkNumbers(v any) error {
 	switch v := v.(type) {
-	case string:
-		weight += len(v) / 64
 	case json.Number:
 		if !ordinary(v) {
 			return abi.Errorf(abi.ErrInvalidArgs, "", "the number %q is out of range", shorten(v.String()))
 		}
 	case []any:
 		for _, item := range v {
-			if err := w.add(item, depth+1); err != nil {
+			if err := checkNumbers(item); err != nil {
 				return err
 			}
 		}
 	case map[string]any:
-		for key, item := range v {
-			weight += 1 + len(key)/64
-			if err := w.add(item, depth+1); err != nil {
+		for _, item := range v {
+			if err := checkNumbers(item); err != nil {
 				return err
 			}
 		}
-	}
-	w.sum += weight * (1 + w.cost.at(depth))
-	if w.sum > maxEvaluations {
-		return abi.Errorf(abi.ErrLimitExceeded, "", "the document is too large for its schema")
 	}
 	return nil
 }

@@ -66,10 +66,13 @@ func TestCompileSchemaRefuses(t *testing.T) {
 		{"anyOf bomb", bomb(22, "anyOf"), "expands to more than"},
 		{"allOf bomb", bomb(22, "allOf"), "expands to more than"},
 		{"oneOf bomb", bomb(22, "oneOf"), "expands to more than"},
-		{"long chain", bomb(33, "allOf"), "nested deeper than 32"},
+		{"long chain", chain(40), "nested deeper than 32"},
 		{"lookahead", property(`{"type":"string","pattern":"^(?!x).*$"}`), "not a regular expression of RE2"},
 		{"lookahead in a key", `{"type":"object","patternProperties":{"^(?!x)":{}}}`, "not a regular expression of RE2"},
 		{"back reference", property(`{"type":"string","pattern":"(a)\\1"}`), "not a regular expression of RE2"},
+		{"wide repetitions", property(`{"type":"string","pattern":"` + strings.Repeat("a{500}", 20) + `"}`), "too large with its repetitions"},
+		{"wide repetition in a key", `{"type":"object","patternProperties":{"a{600}b{600}":{}}}`, "too large with its repetitions"},
+		{"many repetitions", `{"type":"object","properties":{"a":` + strings.Repeat(`{"pattern":"a{900}","not":`, 20) + `{}` + strings.Repeat(`}`, 20) + `}}`, "too large together"},
 		{"repetition bomb", property(`{"type":"string","pattern":"((((a{9}){99}){99}){99})"}`), "not a regular expression of RE2"},
 		{"long pattern", property(`{"type":"string","pattern":"` + strings.Repeat("a", 600) + `"}`), "at most 512 bytes"},
 		{"too deep", `{"type":"object","properties":{"a":` + strings.Repeat(`{"not":`, 40) + `{}` + strings.Repeat(`}`, 40) + `}}`, "nested deeper than 32"},
@@ -188,21 +191,54 @@ func TestSchemaErrorsAreShort(t *testing.T) {
 	}
 }
 
+// Chain nests by references what may not be nested as written.
+func chain(n int) string {
+	var b strings.Builder
+	b.WriteString(`{"type":"object","$defs":{"d0":{}`)
+	for i := 1; i <= n; i++ {
+		fmt.Fprintf(&b, `,"d%d":{"not":{"$ref":"#/$defs/d%d"}}`, i, i-1)
+	}
+	fmt.Fprintf(&b, `},"properties":{"a":{"$ref":"#/$defs/d%d"}}}`, n)
+	return b.String()
+}
+
 // The work is bounded before it is done: schemas at their limit against documents
 // at theirs.
 func TestSchemaWorkIsBounded(t *testing.T) {
 	enum := `{"enum":["x` + strings.Repeat(`","x`, 400) + `"]}`
-	wide := compile(t, `{"type":"object","properties":{"a":{"type":"array","items":{"allOf":[`+strings.TrimSuffix(strings.Repeat(enum+",", 20), ",")+`]}}}}`)
-	doc := `{"a":[0` + strings.Repeat(`,0`, 500_000) + `]}`
-	if err := wide.Validate([]byte(doc)); !errors.Is(err, abi.ErrLimitExceeded) {
-		t.Errorf("error is %v", err)
+	numbers := `{"enum":[1e300` + strings.Repeat(`,1e300`, 400) + `]}`
+	all := func(s string) string { return `{"allOf":[` + s + strings.Repeat(","+s, 19) + `]}` }
+	list := func(schema string) string {
+		return `{"type":"object","properties":{"a":{"type":"array","items":` + schema + `}}}`
 	}
-	if err := wide.Validate([]byte(`{"a":["x","x"]}`)); err != nil {
-		t.Errorf("a small document: %v", err)
+	nested := `{"type":"array","uniqueItems":true,"items":{}}`
+	for range 20 {
+		nested = `{"type":"array","uniqueItems":true,"items":` + nested + `}`
 	}
-	within := compile(t, bomb(10, "allOf"))
-	if err := within.Validate([]byte(`{"a":1}`)); err != nil {
-		t.Errorf("a schema within the limits: %v", err)
+	long := strings.Repeat("a", 1<<20)
+	tests := []struct{ name, schema, small, large string }{
+		{"enums", list(all(enum)), `{"a":["x","x"]}`, `{"a":["x"` + strings.Repeat(`,"x"`, 500_000) + `]}`},
+		{"enums of numbers", list(numbers), `{"a":[1e300]}`, `{"a":[1e300` + strings.Repeat(`,1e300`, 200_000) + `]}`},
+		{"limits of numbers", list(all(`{"minimum":0,"maximum":9,"multipleOf":1,"type":"integer"}`)), `{"a":[1]}`, `{"a":[1` + strings.Repeat(`,1`, 500_000) + `]}`},
+		{"pattern", property(`{"type":"string","pattern":"^a{1,400}|(a|aa)*$"}`), `{"a":"aaa"}`, `{"a":"` + long + `"}`},
+		{"pattern of keys", `{"type":"object","patternProperties":{"^(a|b){1,200}":{}}}`, `{"ab":1}`, `{"` + long + `":1}`},
+		{"names", `{"type":"object","propertyNames":{"pattern":"^(a|b){1,200}$|a"}}`, `{"ab":1}`, `{"` + long + `":1}`},
+		{"doubling", bomb(10, "allOf"), `{"a":1}`, ``},
+		{"pairs", property(nested), `{"a":[[],[[]]]}`, `{"a":` + strings.Repeat("[", 20) + "0" + strings.Repeat(",0", 500_000) + strings.Repeat("]", 20) + `}`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			s := compile(t, tt.schema)
+			if err := s.Validate([]byte(tt.small)); err != nil {
+				t.Errorf("a small document: %v", err)
+			}
+			if tt.large == "" {
+				return
+			}
+			if err := s.Validate([]byte(tt.large)); !errors.Is(err, abi.ErrLimitExceeded) {
+				t.Errorf("a large document: %v", err)
+			}
+		})
 	}
 }
 

@@ -103,7 +103,8 @@ func (d *demoRun) waitPending(ctx context.Context) error {
 			return false, err
 		}
 		var list []control.Approval
-		return len(list) > 0, json.Unmarshal(out, &list)
+		err = json.Unmarshal(out, &list)
+		return len(list) > 0, err
 	})
 }
 
@@ -128,8 +129,8 @@ func (d *demoRun) trespass(ctx context.Context) error {
 		return fmt.Errorf("want %s, got: %w", abi.ErrOriginDenied, err)
 	}
 	for _, r := range d.site.Requests()[before:] {
-		if strings.Contains(r.URL, "/close") {
-			return fmt.Errorf("the tracker saw %s %s", r.Method, r.URL)
+		if strings.Contains(r.Target, "/close") {
+			return fmt.Errorf("the tracker saw %s %s", r.Method, r.Target)
 		}
 	}
 	d.say("the tracker saw nothing of it")

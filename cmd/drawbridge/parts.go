@@ -14,6 +14,7 @@ import (
 	"github.com/drawbridge-mcp/drawbridge/host/gate"
 	"github.com/drawbridge-mcp/drawbridge/host/mcpserver"
 	"github.com/drawbridge-mcp/drawbridge/host/platform"
+	"github.com/drawbridge-mcp/drawbridge/host/redact"
 	"github.com/drawbridge-mcp/drawbridge/registry"
 	"github.com/drawbridge-mcp/drawbridge/sandbox"
 )
@@ -42,7 +43,10 @@ func (p *parts) build(ctx context.Context, dirs platform.Dirs, d *daemon) (err e
 	if p.clients, err = clients.Open(dirs.ClientsFile()); err != nil {
 		return err
 	}
-	if p.audit, err = audit.Open(ctx, dirs.AuditLog(), dirs.AuditKey()); err != nil {
+	secrets := redact.New()
+	opts := auditOptions(dirs)
+	opts.Redact = secrets
+	if p.audit, err = audit.Open(ctx, opts); err != nil {
 		return err
 	}
 	p.gate, err = gate.New(gate.Options{
@@ -62,7 +66,7 @@ func (p *parts) build(ctx context.Context, dirs platform.Dirs, d *daemon) (err e
 		return err
 	}
 	p.host, err = host.New(host.Options{
-		Registry: reg, Sandbox: p.box, Gate: p.gate, Audit: p.audit, Logger: d.logger, Settings: dirs.SettingsFile(),
+		Registry: reg, Sandbox: p.box, Gate: p.gate, Audit: p.audit, Redact: secrets, Logger: d.logger, Settings: dirs.SettingsFile(),
 		Launch: func(ctx context.Context, headless bool) (*browser.Browser, error) {
 			return browser.Launch(ctx, browser.Options{ProfileDir: dirs.Profile(), Headless: headless, Logger: d.logger})
 		},

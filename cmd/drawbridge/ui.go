@@ -141,9 +141,21 @@ func (a *app) secret(prompt string) ([]byte, error) {
 	if t == nil {
 		return nil, abi.Errorf(abi.ErrInvalidArgs, "prompt", "%s is asked for on a terminal, and standard input is none", prompt)
 	}
-	fmt.Fprintf(a.stderr, "%s: ", prompt)
-	defer fmt.Fprintln(a.stderr)
-	return term.ReadPassword(int(t.Fd()))
+	// Echo goes off before the prompt comes, so that nothing typed ahead is shown.
+	before, err := term.MakeRaw(int(t.Fd()))
+	if err != nil {
+		return nil, fmt.Errorf("turning off echo: %w", err)
+	}
+	defer func() { _ = term.Restore(int(t.Fd()), before) }()
+	screen := struct {
+		io.Reader
+		io.Writer
+	}{t, a.stderr}
+	text, err := term.NewTerminal(screen, "").ReadPassword(prompt + ": ")
+	if err != nil {
+		return nil, abi.Errorf(abi.ErrConfirmationDenied, "prompt", "no %s was typed: %w", prompt, err)
+	}
+	return []byte(text), nil
 }
 
 // fdSecret reads a secret from an inherited file descriptor, up to its first

@@ -176,14 +176,20 @@ func arm(m *member) {
 	post(m.session, network.SetBypassServiceWorker, network.SetBypassServiceWorkerParams{Bypass: true})
 	post(m.session, target.SetAutoAttach, autoAttach(nil))
 	switch m.info.Type {
-	case "page":
+	case "page", "iframe":
 		post(m.session, page.Enable, page.EnableParams{})
-		fallthrough
-	case "iframe":
 		post(m.session, page.AddScriptToEvaluateOnNewDocument, pageScript())
+	case "shared_worker", "service_worker":
+		// Their sockets are not covered by the rule above.
+		post(m.session, cdpruntime.Evaluate, without(`["WebTransport", "WebSocket", "WebSocketStream"]`))
 	default:
-		post(m.session, cdpruntime.Evaluate, cdpruntime.EvaluateParams{Expression: pageJS})
+		post(m.session, cdpruntime.Evaluate, without(`["WebTransport"]`))
 	}
+}
+
+// without takes names away from a worker.
+func without(names string) cdpruntime.EvaluateParams {
+	return cdpruntime.EvaluateParams{Expression: "(" + workerJS + ")(" + names + ")"}
 }
 
 func pageScript() page.AddScriptToEvaluateOnNewDocumentParams {

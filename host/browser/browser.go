@@ -26,12 +26,14 @@ type Browser struct {
 	cancel context.CancelFunc
 	flows  *queue[flow] // requests of shared workers, decided one by one
 
+	headless bool
+
 	mu      sync.Mutex
-	pages   map[target.ID]*Page             // tabs that we opened
-	members map[target.SessionID]*member    // every session that is under a policy
-	idle    map[target.ID]target.SessionID  // tabs without a policy: other people's, and ours until Open claims them
-	claims  map[target.ID]chan struct{}     // closed when the target is idle
-	popups  map[target.ID]*Page             // popups, by the tab that they lead to
+	pages   map[target.ID]*Page              // tabs that we opened
+	members map[target.SessionID]*member     // every session that is under a policy
+	idle    map[target.ID]target.SessionID   // tabs without a policy: other people's, and ours until Open claims them
+	claims  map[target.ID]chan struct{}      // closed when the target is idle
+	popups  map[target.ID]*Page              // popups, by the tab that they lead to
 	nursery map[target.SessionID]target.Info // sessions without a policy
 }
 
@@ -55,7 +57,7 @@ const (
 
 func newBrowser(tr chromedp.Transport, proc *process, o Options) *Browser {
 	b := &Browser{
-		conn: newConn(tr), proc: proc, log: o.Logger, flows: newQueue[flow](),
+		conn: newConn(tr), proc: proc, log: o.Logger, headless: o.Headless, flows: newQueue[flow](),
 		pages: map[target.ID]*Page{}, members: map[target.SessionID]*member{},
 		idle: map[target.ID]target.SessionID{}, claims: map[target.ID]chan struct{}{},
 		popups: map[target.ID]*Page{}, nursery: map[target.SessionID]target.Info{},

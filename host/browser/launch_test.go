@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/host/browser"
 	"github.com/drawbridge-mcp/drawbridge/host/browser/browsertest"
 )
@@ -46,18 +45,14 @@ func logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
 }
 
-func TestSmoke(t *testing.T) {
-	site := browsertest.NewSite(t)
-	site.HTML("/list", `<title>List</title><table><tr class=r><td class=id>#12</td><td><a href="/t/12">Über</a></td></tr></table>`)
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	p, err := shared.Open(ctx, browser.Policy{Check: func(browser.Request) error { return nil }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := p.Navigate(ctx, browser.Navigation{URL: site.URL("app", "/list"), Pages: abi.Pages{SignedIn: []abi.Condition{{Selector: "table"}}}})
-	t.Log(v, err)
-	x, err := p.Extract(ctx, abi.Extraction{Rows: "tr.r", Cols: []abi.Col{{Name: "id", Selector: ".id", Type: abi.TypeInt}, {Name: "u", Selector: "a", Kind: abi.KindURL}, {Name: "t", Selector: "a"}}})
-	t.Log(string(x.Table), x.Rows, err)
-	t.Log(p.Close())
+// TestLaunch runs the suite on a launched browser.
+func TestLaunch(t *testing.T) {
+	browsertest.Run(t, browsertest.Subject{Browser: shared, Foreign: func(t *testing.T) browsertest.Foreign {
+		t.Helper()
+		f, err := shared.NewForeign(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}})
 }

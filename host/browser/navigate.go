@@ -43,7 +43,7 @@ const grace = time.Second
 
 // margin is what the page's own clock is set short of the deadline, so that its
 // answer is in time.
-const margin = 100 * time.Millisecond
+const margin = 250 * time.Millisecond
 
 // Navigate goes to a URL and waits until the document shows which kind of page
 // it is; it does not wait for images and the like. A document that is none of
@@ -70,9 +70,12 @@ func (p *Page) Navigate(ctx context.Context, n Navigation) (Visit, error) {
 
 // goTo returns when the document has begun to arrive.
 func (p *Page) goTo(ctx context.Context, n Navigation) error {
+	if err := p.revive(ctx); err != nil {
+		return err
+	}
 	p.mu.Lock()
 	p.blank, p.tokens = false, nil
-	asked := len(p.dialogs)
+	asked, crashes := len(p.dialogs), p.crashes
 	p.mu.Unlock()
 	res, err := do(ctx, p.s, page.Navigate, page.NavigateParams{
 		URL: n.URL, Referrer: n.Referrer, TransitionType: page.TransitionTypeLink,
@@ -88,7 +91,7 @@ func (p *Page) goTo(ctx context.Context, n Navigation) error {
 	if res.LoaderID == "" {
 		return nil // within the same document
 	}
-	return p.await(ctx, func() bool { return p.loader == res.LoaderID })
+	return p.arrive(ctx, res.LoaderID, crashes)
 }
 
 // failed says why a navigation brought no document.

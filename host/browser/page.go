@@ -34,6 +34,7 @@ type Page struct {
 	policy  Policy
 	ended   error // errClosed or errGone, for good
 	crashed bool
+	crashes int
 	blank   bool // holds no document of a server
 
 	loader  cdp.LoaderID // of the document in the tab
@@ -51,8 +52,13 @@ type Page struct {
 
 // Open opens a background tab under a policy. The caller closes it.
 func (b *Browser) Open(ctx context.Context, policy Policy) (*Page, error) {
-	background := true
-	t, err := do(ctx, b.root(), target.CreateTarget, target.CreateTargetParams{URL: "about:blank", Background: &background})
+	background, window := true, b.headless
+	t, err := do(ctx, b.root(), target.CreateTarget, target.CreateTargetParams{
+		URL: "about:blank", Background: &background,
+		// Without a screen a tab of its own window is in nobody's way, and draws
+		// at full rate: in the background a click behind a caret takes a second.
+		NewWindow: &window,
+	})
 	if err != nil {
 		return nil, asError("open", err)
 	}
@@ -143,23 +149,17 @@ func (p *Page) clear(ctx context.Context) error {
 	p.mu.Lock()
 	p.policy = Policy{}
 	p.leave = true
-	before := p.loader
 	p.mu.Unlock()
 	defer func() {
 		p.mu.Lock()
 		p.leave = false
 		p.mu.Unlock()
 	}()
-	post(p.s, page.StopLoading, cdp.Empty{})
-	res, err := do(ctx, p.s, page.Navigate, page.NavigateParams{URL: "about:blank"})
-	if err != nil {
+	if err := p.revive(ctx); err != nil {
 		return err
 	}
-	if res.ErrorText != "" {
-		return errors.New(res.ErrorText)
-	}
-	err = p.await(ctx, func() bool { return p.loader == res.LoaderID && p.loader != before && p.world != "" })
-	if err != nil {
+	post(p.s, page.StopLoading, cdp.Empty{})
+	if err := p.toBlank(ctx); err != nil {
 		return err
 	}
 	// A fence: what the old document sent on its way out has been decided.
@@ -172,8 +172,30 @@ func (p *Page) clear(ctx context.Context) error {
 	return nil
 }
 
+// toBlank navigates to about:blank.
+//
+// BUG(chromium): a navigation after one that beforeunload has cancelled is
+// aborted at once, without a question; the next one is not.
+func (p *Page) toBlank(ctx context.Context) error {
+	p.mu.Lock()
+	crashes := p.crashes
+	p.mu.Unlock()
+	var problem string
+	for range 3 {
+		res, err := do(ctx, p.s, page.Navigate, page.NavigateParams{URL: "about:blank"})
+		if err != nil {
+			return err
+		}
+		if res.ErrorText == "" {
+			return p.arrive(ctx, res.LoaderID, crashes)
+		}
+		problem = res.ErrorText
+	}
+	return errors.New("blanking the tab: " + problem)
+}
+
 // closing bounds how long a page may take to be blanked before its tab is closed.
-const closing = 5 * time.Second
+const closing = 8 * time.Second
 
 // Close blanks the tab and closes it. The guard stands until it is gone.
 func (p *Page) Close() error {
@@ -262,14 +284,25 @@ func (p *Page) signal() {
 	p.changed = make(chan struct{})
 }
 
-// await waits until cond, which runs with mu held, is true.
+// await waits until cond, which runs with mu held, is true, the tab has ended
+// or its renderer has crashed.
 func (p *Page) await(ctx context.Context, cond func() bool) error {
+	crashed := false
+	err := p.watch(ctx, func() bool {
+		crashed = !cond() && p.crashed
+		return crashed || cond()
+	})
+	if err == nil && crashed {
+		return errCrashed
+	}
+	return err
+}
+
+// watch is await for what a crash does not end.
+func (p *Page) watch(ctx context.Context, cond func() bool) error {
 	for {
 		p.mu.Lock()
 		done, err, ch := cond(), p.ended, p.changed
-		if err == nil && p.crashed {
-			err = errCrashed
-		}
 		p.mu.Unlock()
 		switch {
 		case done:
@@ -283,6 +316,20 @@ func (p *Page) await(ctx context.Context, cond func() bool) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// arrive waits until the document of a navigation is in the tab, which ends an
+// earlier crash.
+func (p *Page) arrive(ctx context.Context, loader cdp.LoaderID, crashes int) error {
+	here := false
+	err := p.watch(ctx, func() bool {
+		here = p.loader == loader
+		return here || p.crashes > crashes
+	})
+	if err == nil && !here {
+		return errCrashed
+	}
+	return err
 }
 
 // end makes every call on the tab fail from now on.
@@ -300,6 +347,7 @@ func (p *Page) end(err error) {
 func (p *Page) crash() {
 	p.mu.Lock()
 	p.crashed, p.world = true, ""
+	p.crashes++
 	p.signal()
 	p.mu.Unlock()
 	p.b.conn.failSession(p.s.id, errCrashed)

@@ -40,6 +40,9 @@ var fetchJS string
 //go:embed js/main.js
 var mainJS string
 
+//go:embed js/worker.js
+var workerJS string
+
 //go:embed js/page.js
 var pageJS string
 

@@ -33,8 +33,6 @@ func methods() map[string]method {
 		"clients.add":         addClient,
 		"clients.list":        listClients,
 		"clients.revoke":      revokeClient,
-		"audit.list":          listAudit,
-		"audit.verify":        verifyAudit,
 	}
 }
 

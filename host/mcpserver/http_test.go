@@ -164,7 +164,7 @@ func TestHTTPOtherPaths(t *testing.T) {
 }
 
 func TestHTTPNoHostsNobodyServed(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +256,7 @@ func TestHTTPLargeBody(t *testing.T) {
 		}
 		_ = resp.Body.Close()
 	}
-	if grown := rss() - before; grown > 32<<20 {
+	if grown := rss() - before; grown > 80<<20 { // of 200 MiB; 10 without the race detector
 		t.Errorf("memory grew by %d MiB", grown>>20)
 	}
 	// The limit itself is allowed.
@@ -302,13 +302,13 @@ func TestHTTPConnectionLimit(t *testing.T) {
 		}
 	})
 	for range maxConnections {
-		c, err := net.Dial("tcp", addr)
+		c, err := dial(t, addr)
 		if err != nil {
 			t.Fatal(err)
 		}
 		open = append(open, c)
 	}
-	c, err := net.Dial("tcp", addr)
+	c, err := dial(t, addr)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -321,7 +321,7 @@ func TestHTTPConnectionLimit(t *testing.T) {
 		_ = c.Close()
 	}
 	await(t, "room", func() bool {
-		c, err := net.Dial("tcp", addr)
+		c, err := dial(t, addr)
 		if err != nil {
 			return false
 		}
@@ -469,16 +469,21 @@ func TestHTTPEqualIDsInManyClients(t *testing.T) {
 func TestHTTPDisconnectCancels(t *testing.T) {
 	b := newFakeBackend()
 	addr := serveHTTP(t, New(b, Options{}))
-	for _, body := range []string{callLine(1, "tracker_wait", "{}")} {
-		c, err := net.Dial("tcp", addr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, _ = fmt.Fprintf(c, "POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAuthorization: Bearer alice-token\r\nMcp-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: tracker_wait\r\nContent-Length: %d\r\n\r\n%s", addr, len(body), body)
-		b.awaitStarted(t, 1)
-		_ = c.Close()
-		receive(t, b.ended)
+	body := callLine(1, "tracker_wait", "{}")
+	c, err := dial(t, addr)
+	if err != nil {
+		t.Fatal(err)
 	}
+	_, _ = fmt.Fprintf(c, "POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Type: application/json\r\nAuthorization: Bearer alice-token\r\n"+
+		"Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: tracker_wait\r\nContent-Length: %d\r\n\r\n%s", addr, len(body), body)
+	b.awaitStarted(t, 1)
+	_ = c.Close()
+	receive(t, b.ended)
+}
+
+func dial(t *testing.T, addr string) (net.Conn, error) {
+	t.Helper()
+	return (&net.Dialer{}).DialContext(t.Context(), "tcp", addr)
 }
 
 // A client that takes no stream gets the reply, without progress.

@@ -59,9 +59,10 @@ type Server struct {
 	hub     hub
 	seq     atomic.Int64 // ids of messages to mcp-go, never a client's
 
-	maxCalls int
-	slotsMu  sync.Mutex
-	slots    map[string]chan struct{} // by principal: one element for each running call
+	maxCalls   int
+	maxPending int64 // bytes of messages on one byte stream; tests lower it
+	slotsMu    sync.Mutex
+	slots      map[string]chan struct{} // by principal: one element for each running call
 
 	refused refusals
 	done    chan struct{} // closed by Close
@@ -71,12 +72,13 @@ type Server struct {
 // New makes a server for b.
 func New(b Backend, o Options) *Server {
 	s := &Server{
-		backend:  b,
-		names:    NameStyle(or(string(o.ToolNames), string(NamesUnderscore))),
-		log:      o.Logger,
-		maxCalls: o.MaxCalls,
-		slots:    map[string]chan struct{}{},
-		done:     make(chan struct{}),
+		backend:    b,
+		names:      NameStyle(or(string(o.ToolNames), string(NamesUnderscore))),
+		log:        o.Logger,
+		maxCalls:   o.MaxCalls,
+		maxPending: maxPendingBytes,
+		slots:      map[string]chan struct{}{},
+		done:       make(chan struct{}),
 	}
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)

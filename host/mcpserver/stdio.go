@@ -25,7 +25,9 @@ const (
 //
 // It returns nil when in ends, and an error when in fails or ctx ends. Calls in
 // flight are cancelled then, and have ended when it returns. It closes nothing: a
-// read that blocks in goes on in the background until the caller closes in.
+// read that blocks goes on in the background until the caller closes in, and a
+// client that doesn't read what is sent to it is only given up when the caller
+// closes out. Where both are one connection, close it when ctx ends.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer, p host.Principal) error {
 	ctx, stop := context.WithCancel(ctx)
 	c := &lineConn{peer: s.newPeer(p), out: &lines{w: out}, stop: stop}
@@ -149,7 +151,7 @@ func (c *lineConn) start(ctx context.Context, m *message, size int64) {
 		c.pendingBytes.Add(-size)
 	}
 	calls, total := c.pending.Add(1), c.pendingBytes.Add(size)
-	if calls > maxPending || total > maxPendingBytes {
+	if calls > maxPending || total > c.peer.srv.maxPending {
 		done()
 		c.write(errorFrame(m.id, rpcErrorf(codeBusy, "too many requests at once")))
 		return

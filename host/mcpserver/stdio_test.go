@@ -52,6 +52,10 @@ func TestStdioCancelledWhileQueuedNeverStarts(t *testing.T) {
 	for i := range 20 {
 		c.send(cancelLine(100 + i))
 	}
+	c.send(`{"jsonrpc":"2.0","id":"read","method":"tools/list","params":{"cursor":"x",` + modernMeta + `}}`) // answered after the lines before it were read
+	if got := c.recv(); !strings.Contains(got, `"id":"read"`) {
+		t.Fatalf("got %s", got)
+	}
 	c.send(callLine(`"last"`, "tracker_echo", "{}"))
 	close(b.release)
 	got := []string{c.recv(), c.recv(), c.recv()}
@@ -179,14 +183,16 @@ func TestStdioLongLine(t *testing.T) {
 
 func TestStdioTooMuchAtOnce(t *testing.T) {
 	b := newFakeBackend()
-	c := serveLines(t, New(b, Options{MaxCalls: 1}), alice)
-	pad := `{"pad":"` + strings.Repeat("x", 1<<20) + `"}`
-	const fit = maxPendingBytes >> 20 // a little more than a MiB each: one less fits
+	s := New(b, Options{MaxCalls: 1})
+	s.maxPending = 1 << 20
+	c := serveLines(t, s, alice)
+	pad := `{"pad":"` + strings.Repeat("x", 64<<10) + `"}`
+	const fit = 16 // a little more than 64 KiB each: one less fits
 	for i := range fit {
 		c.send(callLine(i, "tracker_wait", pad))
 	}
 	if got := c.recv(); !strings.Contains(got, fmt.Sprintf(`"id":%d,`, fit-1)) || !strings.Contains(got, "-32000") {
-		t.Errorf("%d MiB waiting: %.200s", fit, got)
+		t.Errorf("%d calls waiting: %.200s", fit, got)
 	}
 	close(b.release)
 	for range fit - 1 {

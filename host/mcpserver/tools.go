@@ -209,7 +209,8 @@ func (s *Server) callTool(ctx context.Context, _ mcp.CallToolRequest) (*mcp.Call
 	}
 	release, waitErr := s.slot(ctx, r.peer.who)
 	if waitErr != nil {
-		return nil, waitErr // cancelled before its turn: it never starts
+		r.err = rpcErrorf(codeBusy, "the connection ended before the call began")
+		return nil, waitErr // it never starts
 	}
 	defer release()
 	progress := newProgress(r)

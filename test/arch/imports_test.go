@@ -25,7 +25,7 @@ var allowed = []struct{ pkg, imports string }{
 	{"abi/release", "abi/* go.yaml.in/yaml/v3 github.com/santhosh-tekuri/jsonschema/v6 github.com/gowebpki/jcs"},
 	{"abi/release/schemagen", "abi/*"},
 	{"signing", "abi/* github.com/ProtonMail/go-crypto"},
-	{"registry", "abi/* signing github.com/hashicorp/go-version"},
+	{"registry", "abi/* signing github.com/hashicorp/go-version github.com/gowebpki/jcs golang.org/x/sys"},
 	{"sandbox", "abi/* github.com/extism/go-sdk github.com/tetratelabs/wazero golang.org/x/sys"},
 	{"host/platform", "abi/* golang.org/x/sys"},
 	{"host/redact", "abi/*"},

@@ -41,26 +41,14 @@ type Limits struct {
 
 // Bytes encodes the module.
 func (m Module) Bytes() []byte {
-	var types []string
-	typeOf := func(t string) uint32 {
-		i := slices.Index(types, t)
-		if i < 0 {
-			i = len(types)
-			types = append(types, t)
-		}
-		return uint32(i)
-	}
+	var types typeList
 	var imports, funcs, exports, code [][]byte
 	for _, im := range m.Imports {
-		imports = append(imports, slices.Concat(name(im.Module), name(im.Name), []byte{0}, U(typeOf(im.Type))))
+		imports = append(imports, slices.Concat(name(im.Module), name(im.Name), []byte{0}, types.index(im.Type)))
 	}
 	for i, f := range m.Funcs {
-		funcs = append(funcs, U(typeOf(f.Type)))
-		body := slices.Concat(locals(f.Locals), slices.Concat(f.Body...), []byte{0x0b})
-		if f.Raw != nil {
-			body = f.Raw
-		}
-		code = append(code, slices.Concat(U(uint32(len(body))), body))
+		funcs = append(funcs, types.index(f.Type))
+		code = append(code, f.encode())
 		if f.Export != "" {
 			exports = append(exports, slices.Concat(name(f.Export), []byte{0}, U(uint32(len(m.Imports)+i))))
 		}
@@ -78,14 +66,40 @@ func (m Module) Bytes() []byte {
 	if m.Data != "" {
 		data = [][]byte{slices.Concat([]byte{0}, I32(0), []byte{0x0b}, name(m.Data))}
 	}
-	var typeEntries [][]byte
-	for _, t := range types {
-		params, results, _ := strings.Cut(t, ">")
-		typeEntries = append(typeEntries, slices.Concat([]byte{0x60}, values(params), values(results)))
-	}
 	return slices.Concat([]byte("\x00asm\x01\x00\x00\x00"),
-		Section(1, typeEntries), Section(2, imports), Section(3, funcs), Section(4, table), Section(5, memory),
+		Section(1, types.entries()), Section(2, imports), Section(3, funcs), Section(4, table), Section(5, memory),
 		Section(7, exports), Section(10, code), Section(11, data))
+}
+
+// encode returns an entry of the code section.
+func (f Func) encode() []byte {
+	body := f.Raw
+	if body == nil {
+		body = slices.Concat(locals(f.Locals), slices.Concat(f.Body...), []byte{0x0b})
+	}
+	return slices.Concat(U(uint32(len(body))), body)
+}
+
+// A typeList is the type section while it is collected.
+type typeList []string
+
+// index returns the encoded index of a type, which is added if it is new.
+func (l *typeList) index(t string) []byte {
+	i := slices.Index(*l, t)
+	if i < 0 {
+		i = len(*l)
+		*l = append(*l, t)
+	}
+	return U(uint32(i))
+}
+
+func (l typeList) entries() [][]byte {
+	var out [][]byte
+	for _, t := range l {
+		params, results, _ := strings.Cut(t, ">")
+		out = append(out, slices.Concat([]byte{0x60}, values(params), values(results)))
+	}
+	return out
 }
 
 // Section encodes a section of entries; none if there are none.

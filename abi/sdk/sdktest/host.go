@@ -1,3 +1,5 @@
+//go:build !wasip1
+
 // Package sdktest plays the host for a connector's own tests. It answers host
 // calls from functions that the test gives, through the same JSON as the real
 // host, with unknown fields mixed in as the real host may. It judges nothing:

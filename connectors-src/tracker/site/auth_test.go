@@ -76,12 +76,7 @@ func TestLoginRefused(t *testing.T) {
 func TestCallbackRefuses(t *testing.T) {
 	s := start(t)
 	b := newBrowser(t, s)
-	posted := b.submit(b.get("/issues"), "login", map[string]string{"username": "alice", "password": "Secret-alice-1"})
-	form := byID(posted.doc, "postback")
-	values := url.Values{}
-	for _, in := range all(form, "input") {
-		values.Set(attr(in, "name"), attr(in, "value"))
-	}
+	values := postback(b.submit(b.get("/issues"), "login", map[string]string{"username": "alice", "password": "Secret-alice-1"}))
 	refused := func(what string, by *browser, v url.Values) {
 		t.Helper()
 		if r := by.post("/auth/callback", v); r.StatusCode != http.StatusBadRequest || r.has("user") {
@@ -99,12 +94,24 @@ func TestCallbackRefuses(t *testing.T) {
 	refused("another browser's state", other, values)
 	refused("state that was used", b, values)
 
-	again := b.get("/issues") // signed in at the provider: only the form is left
-	fresh := url.Values{}
-	for _, in := range all(byID(again.doc, "postback"), "input") {
-		fresh.Set(attr(in, "name"), attr(in, "value"))
+	// Signed in at the provider by now: only the form is left.
+	refused("invented code", b, url.Values{"code": {"ABC"}, "state": postback(b.get("/issues"))["state"]})
+
+	used := postback(b.get("/issues"))
+	if r := b.post("/auth/callback", used); !r.has("issues") {
+		t.Fatalf("status %d: %s", r.StatusCode, r.title())
 	}
-	refused("invented code", b, url.Values{"code": {"ABC"}, "state": fresh["state"]})
+	s.ExpireApp()
+	refused("code that was used", b, url.Values{"code": used["code"], "state": postback(b.get("/issues"))["state"]})
+}
+
+// postback reads the fields of the provider's form.
+func postback(r response) url.Values {
+	values := url.Values{}
+	for _, in := range all(byID(r.doc, "postback"), "input") {
+		values.Set(attr(in, "name"), attr(in, "value"))
+	}
+	return values
 }
 
 func TestCallbackWithoutItsCookieTriesOnceMore(t *testing.T) {

@@ -99,7 +99,7 @@ func seedIssue(id int) *Issue {
 	is := &Issue{
 		ID:        id,
 		Title:     seedTitle(id),
-		Body:      pick(seedBodies(), id),
+		Body:      pick(seedBodies(), id+2),
 		Status:    pick(Statuses()[:5], id*id+id/3),
 		Priority:  pick(Priorities(), id*5+id/4),
 		Component: pick([]string{"Web", "Mobile", "Billing", "Search", "Infrastructure"}, id/2),
@@ -118,6 +118,8 @@ func seedIssue(id int) *Issue {
 		is.Due = &due
 	}
 	switch id {
+	case 12: // the one that demonstrations and behaviours use
+		is.Status, is.Assignee = "open", "alice"
 	case 13, 42:
 		is.Access = AccessMembers
 	case 27, 54:

@@ -1,6 +1,7 @@
 package site_test
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -27,6 +28,14 @@ func start(t *testing.T) *site.Site {
 		}
 	})
 	return s
+}
+
+// soon is how long a test waits for what must come.
+func soon(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	t.Cleanup(cancel)
+	return ctx
 }
 
 // A browser is an HTTP client with cookies that posts the forms it is told to.
@@ -72,7 +81,7 @@ func mustURL(t *testing.T, text string) *url.URL {
 type response struct {
 	*http.Response
 	body string
-	doc  *html.Node
+	doc  *html.Node // empty unless the answer is HTML
 }
 
 func (b *browser) do(req *http.Request) response {
@@ -86,7 +95,11 @@ func (b *browser) do(req *http.Request) response {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	doc, err := html.Parse(strings.NewReader(string(body)))
+	page := ""
+	if strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") {
+		page = string(body)
+	}
+	doc, err := html.Parse(strings.NewReader(page))
 	if err != nil {
 		b.t.Fatal(err)
 	}

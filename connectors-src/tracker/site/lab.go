@@ -55,7 +55,7 @@ func Behaviours() []Behaviour {
 		{"websocket", "a message on a WebSocket of the tracker", KindWrite},
 		{"popup", "window.open of the xhr page at once; #popup-button and #popup-link do it after a click", KindWrite},
 
-		{"foreign", "all that a page can request by itself, each at /v/VECTOR of the other origin", KindForeign},
+		{"foreign", "all that a page can request by itself, each at /v/VECTOR of the other origin; popup and form-popup where windows open without a click, preconnect and webrtc without a request", KindForeign},
 		{"go-location", "location = to, after a while", KindForeign},
 		{"go-refresh", "a meta refresh to the other origin", KindForeign},
 		{"go-redirect", "location = /go?to=, which redirects", KindForeign},

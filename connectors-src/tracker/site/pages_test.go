@@ -234,15 +234,12 @@ func TestLateComments(t *testing.T) {
 
 func TestBigList(t *testing.T) {
 	s := start(t)
-	rows := all(signedIn(t, s, "bob").get("/issues/big").doc, "tr", "issue")
-	if len(rows) != 3000 || attr(rows[2999], "data-id") != "3000" {
-		t.Errorf("%d rows", len(rows))
+	body := signedIn(t, s, "bob").get("/issues/big").body
+	if n := strings.Count(body, `<tr class="issue" data-id=`); n != 3000 || !strings.Contains(body, `data-id="3000"`) {
+		t.Errorf("%d rows", n)
 	}
-	hidden := issueOf(t, s, 13).Title
-	for _, tr := range rows {
-		if text(one(t, tr, "title")) == hidden {
-			t.Fatal("bob sees the title of issue 13")
-		}
+	if strings.Contains(body, ">"+issueOf(t, s, 13).Title+"<") || !strings.Contains(body, ">"+issueOf(t, s, 14).Title+"<") {
+		t.Error("bob sees the title of issue 13, or not that of 14")
 	}
 }
 
@@ -255,4 +252,3 @@ func TestPagesOfASessionAreNotStored(t *testing.T) {
 		}
 	}
 }
-

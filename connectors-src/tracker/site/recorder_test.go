@@ -41,7 +41,7 @@ func TestRecorderSeesEverything(t *testing.T) {
 	if err := websocket.Message.Send(ws, "a frame"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := evil.Wait(t.Context(), func(r site.Request) bool { return r.Method == "WS" }); err != nil {
+	if _, err := evil.Wait(soon(t), func(r site.Request) bool { return r.Method == "WS" }); err != nil {
 		t.Fatal(err)
 	}
 	want := []struct{ method, target, body string }{

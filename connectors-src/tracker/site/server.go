@@ -60,8 +60,8 @@ func (s *server) close() error {
 	if s.http == nil {
 		return s.listener.Close()
 	}
+	err := s.http.Close() // first, so that no handler that waits can still answer
 	s.cancel()
-	err := s.http.Close()
 	<-s.done
 	return err
 }

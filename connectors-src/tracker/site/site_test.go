@@ -98,7 +98,7 @@ func TestStartOnceCloseTwiceEndWithContext(t *testing.T) {
 		}
 		hung <- err
 	}()
-	if _, err := s.Wait(t.Context(), func(r site.Request) bool { return r.Path() == "/hang" }); err != nil {
+	if _, err := s.Wait(soon(t), func(r site.Request) bool { return r.Path() == "/hang" }); err != nil {
 		t.Fatal(err)
 	}
 	cancel()

@@ -15,7 +15,7 @@ func TestHangEndsWithItsCaller(t *testing.T) {
 	s := start(t)
 	b := newBrowser(t, s)
 	for _, method := range []string{http.MethodGet, http.MethodPost} {
-		ctx, cancel := context.WithCancel(t.Context())
+		ctx, cancel := context.WithCancel(soon(t))
 		req, err := http.NewRequestWithContext(ctx, method, s.AppURL()+"/hang", strings.NewReader("body"))
 		if err != nil {
 			t.Fatal(err)

@@ -1,5 +1,8 @@
 // Waiting: one message that answers when something holds or the time is over.
 
+// changedAt is when the document last changed while somebody waited.
+let changedAt = 0;
+
 // until resolves with the first value of test that isn't null or undefined, or
 // with null after ms. It looks again whenever the document changes, and every
 // tenth of a second for what changes without that: style, frames, time.
@@ -10,6 +13,7 @@ function until(test, ms) {
       ended = true;
       observer.disconnect();
       clearInterval(timer);
+      clearTimeout(last);
       f(v);
     };
     const look = () => {
@@ -23,8 +27,12 @@ function until(test, ms) {
       }
     };
     const deadline = performance.now() + ms;
-    const observer = new MutationObserver(look);
+    const observer = new MutationObserver(() => {
+      changedAt = performance.now();
+      look();
+    });
     const timer = setInterval(look, 100);
+    const last = setTimeout(look, ms + 1);
     observer.observe(document, { childList: true, subtree: true, attributes: true, characterData: true });
     look();
   });
@@ -48,7 +56,12 @@ const status = () => {
   return entry ? entry.responseStatus : 0;
 };
 
-const parsed = () => dom.ready(document) !== "loading";
+// PATIENCE is how long, in milliseconds, a document that is not parsed to its
+// end has to stand still to be taken for whole: a script that never loads must
+// not hold the call up.
+const PATIENCE = 2000;
+
+const whole = () => dom.ready(document) !== "loading" || performance.now() - changedAt > PATIENCE;
 
 // holds reports whether everything that condition c gives is so.
 function holds(c) {
@@ -62,29 +75,21 @@ function holds(c) {
     if (!scope.some((e) => e && collapse(dom.text(e)).includes(c.text))) return false;
   }
   // What has not arrived yet is not absent.
-  return !c.absent || (parsed() && !one(document, c.absent));
+  return !c.absent || (whole() && !one(document, c.absent));
 }
 
-// PATIENCE is how long, in milliseconds, a page that looks signed in may take
-// to be parsed: a script that never loads must not hold the call up.
-const PATIENCE = 2000;
-
 // classify: which of the manifest's kinds of page this is, in the order in
-// which the host looks. null when the time is over and it is none.
+// which the host looks; signed in only when the document is whole, since what
+// says otherwise may stand at its end. "" when the time is over and it is none.
 api.classify = ({ pages, wait, ms }) => {
-  let since = 0;
+  changedAt = performance.now();
   const test = () => {
     for (const kind of ["signed_out", "forbidden", "missing"]) {
       if ((pages[kind] || []).some(holds)) return kind;
     }
     const conditions = pages.signed_in || [];
-    const good = conditions.length ? conditions.some(holds) : parsed();
-    if (!good || (wait && !one(document, wait))) {
-      since = 0;
-      return null;
-    }
-    since = since || performance.now();
-    return parsed() || performance.now() - since > PATIENCE ? "signed_in" : null;
+    const good = !conditions.length || conditions.some(holds);
+    return good && whole() && (!wait || one(document, wait)) ? "signed_in" : null;
   };
   return until(test, ms).then((kind) => ({ class: kind || "", status: status(), ...api.page(), tokens: tokens() }));
 };

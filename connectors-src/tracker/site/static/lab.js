@@ -74,16 +74,16 @@
     }, wait),
     "busy": () => setTimeout(() => { const end = Date.now() + 5000; while (Date.now() < end); show("idle"); }, wait),
 
-    "hostile": () => {}, // hostile.js did it before the table
+    "hostile": () => {}, // hostile.js does it, and this script is left out: it would be lied to
     "clobber": () => {}, // its form does it
-    "shadow-open": () => {},
+    "shadow-open": () => {}, // its templates do it
     "shadow-closed": () => {},
-    "frame": () => {},
+    "frame": () => {}, // its frame does it
     "unicode": () => {
       const titles = ["lone high \ud83d surrogate", "lone low \udc4d surrogate", "\ufffe noncharacter, \u0001 control, \u0000 null"];
       document.querySelectorAll(".lab-row .title").forEach((cell, i) => { cell.textContent = titles[i]; });
     },
-    "hidden": () => {},
+    "hidden": () => {}, // its rows do it
 
     "covered": () => { press().onclick = pressed; },
     "ambiguous": () => document.querySelectorAll(".press").forEach((b) => { b.onclick = pressed; }),

@@ -8,5 +8,5 @@
     const [unit, size] = units.find(([, s]) => Math.abs(seconds) >= s) ?? ["second", 1];
     time.title = ago.format(Math.round(seconds / size), unit);
   }
-  document.documentElement.dataset.ready = "true";
+  document.documentElement.setAttribute("data-ready", "true");
 })();

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -21,15 +22,20 @@ func main() {
 func doMain(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, args, stdout); err != nil {
+	err := run(ctx, args, stdout, stderr)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return 0
+	case err != nil:
 		fmt.Fprintf(stderr, "tracker-site: error: %v\n", err)
 		return 1
 	}
 	return 0
 }
 
-func run(ctx context.Context, args []string, stdout io.Writer) error {
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags := flag.NewFlagSet("tracker-site", flag.ContinueOnError)
+	flags.SetOutput(stderr)
 	var o site.Options
 	flags.IntVar(&o.AppPort, "app-port", 8421, "port of the tracker; 0 takes a free one")
 	flags.IntVar(&o.AssetsPort, "assets-port", 8422, "port of its assets")

@@ -1,0 +1,85 @@
+package browser
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"github.com/chromedp/cdproto/page"
+	cdpruntime "github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/cdproto/target"
+)
+
+// OpenForeign opens a tab that is under nobody's policy, as a user would.
+func (b *Browser) OpenForeign(ctx context.Context, url string) (target.ID, error) {
+	t, err := do(ctx, b.root(), target.CreateTarget, target.CreateTargetParams{URL: url})
+	return t.TargetID, err
+}
+
+// CloseForeign closes it.
+func (b *Browser) CloseForeign(ctx context.Context, id target.ID) error {
+	_, err := do(ctx, b.root(), target.CloseTarget, target.CloseTargetParams{TargetID: id})
+	return err
+}
+
+// TargetTypes counts the targets of the browser by their type.
+func (b *Browser) TargetTypes(ctx context.Context) (map[string]int, error) {
+	res, err := do(ctx, b.root(), target.GetTargets, target.GetTargetsParams{})
+	n := map[string]int{}
+	for _, i := range res.TargetInfos {
+		n[i.Type]++
+	}
+	return n, err
+}
+
+// Pid is the browser's process.
+func (b *Browser) Pid() int { return b.proc.pid() }
+
+// Exited is closed when the browser's process has been reaped.
+func (b *Browser) Exited() <-chan struct{} { return b.proc.exited }
+
+// Foreign is a tab under nobody's policy, for the suite.
+type Foreign struct {
+	b  *Browser
+	s  session
+	id target.ID
+}
+
+// NewForeign opens one.
+func (b *Browser) NewForeign(ctx context.Context) (*Foreign, error) {
+	t, err := do(ctx, b.root(), target.CreateTarget, target.CreateTargetParams{URL: "about:blank"})
+	if err != nil {
+		return nil, err
+	}
+	s, err := b.claim(ctx, t.TargetID)
+	return &Foreign{b: b, s: s, id: t.TargetID}, err
+}
+
+// Go navigates it and waits until the document is parsed, or has gone on.
+func (f *Foreign) Go(ctx context.Context, url string) error {
+	if _, err := do(ctx, f.s, page.Navigate, page.NavigateParams{URL: url}); err != nil {
+		return err
+	}
+	err := f.eval(ctx, `new Promise(r => document.readyState === "complete" ? r() : addEventListener("load", r))`)
+	if navigated(err) {
+		return nil
+	}
+	return err
+}
+
+// Click clicks as a user's gesture.
+func (f *Foreign) Click(ctx context.Context, selector string) error {
+	return f.eval(ctx, "document.querySelector("+strconv.Quote(selector)+").click()")
+}
+
+func (f *Foreign) eval(ctx context.Context, js string) error {
+	yes := true
+	r, err := do(ctx, f.s, cdpruntime.Evaluate, cdpruntime.EvaluateParams{Expression: js, UserGesture: &yes, AwaitPromise: &yes})
+	if err == nil && r.ExceptionDetails != nil {
+		err = errors.New(r.ExceptionDetails.Text)
+	}
+	return err
+}
+
+// Close closes it.
+func (f *Foreign) Close(ctx context.Context) error { return f.b.CloseForeign(ctx, f.id) }

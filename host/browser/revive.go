@@ -1,0 +1,46 @@
+package browser
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/page"
+	cdpruntime "github.com/chromedp/cdproto/runtime"
+)
+
+// patience is how long a document may take to answer before it is left by force.
+const patience = 2 * time.Second
+
+// revive makes sure that the tab can leave its document. A renderer whose script
+// never ends can't take the next document of its site: the script is ended, and
+// if that does not help the renderer.
+func (p *Page) revive(ctx context.Context) error {
+	for _, force := range []func(){p.endScripts, p.endRenderer} {
+		short, cancel := context.WithTimeout(ctx, patience)
+		err := p.invoke(short, "ping", nil, nil)
+		cancel()
+		if err == nil || errors.Is(err, errNavigated) || errors.Is(err, errCrashed) {
+			return nil
+		}
+		if ctx.Err() != nil || p.gone() != nil {
+			return err
+		}
+		force()
+	}
+	short, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	err := p.await(short, func() bool { return p.crashed })
+	if ctx.Err() == nil && p.gone() == nil {
+		return nil // the navigation says what is wrong
+	}
+	return err
+}
+
+func (p *Page) endScripts() {
+	post(p.s, page.StopLoading, cdp.Empty{})
+	post(p.s, cdpruntime.TerminateExecution, cdp.Empty{})
+}
+
+func (p *Page) endRenderer() { post(p.s, page.Crash, cdp.Empty{}) }

@@ -1,0 +1,147 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/drawbridge-mcp/drawbridge/sandbox"
+	"github.com/drawbridge-mcp/drawbridge/signing"
+)
+
+// What is dear to make and can't be spoiled is shared by all tests of a process:
+// modules, compiled code, keys.
+var shared struct {
+	mu      sync.Mutex
+	dir     string
+	modules map[string][]byte
+	box     *sandbox.Sandbox
+	keys    *Keys
+}
+
+// Root is the top of the repository.
+func Root() string {
+	dir, err := os.Getwd()
+	for ; err == nil && dir != "/"; dir = filepath.Dir(dir) {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+	}
+	panic("BUG: the tests run outside the repository")
+}
+
+// Module builds the Go guest in a source folder, once per process.
+func Module(t testing.TB, source string) []byte {
+	t.Helper()
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	if wasm, ok := shared.modules[source]; ok {
+		return wasm
+	}
+	out := filepath.Join(t.TempDir(), "module.wasm")
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "go", "build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w -buildid=", "-o", out, ".")
+	cmd.Dir = filepath.Join(Root(), source)
+	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0", "GOFLAGS=")
+	if msg, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("building %s: %v\n%s", source, err, msg)
+	}
+	wasm, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if shared.modules == nil {
+		shared.modules = map[string][]byte{}
+	}
+	shared.modules[source] = wasm
+	return wasm
+}
+
+// sandbox returns the process's sandbox, or one of the world's own.
+func (w *World) sandbox() *sandbox.Sandbox {
+	w.T.Helper()
+	if w.opts.OwnCache || w.opts.Limits != (sandbox.Limits{}) {
+		lim := w.opts.Limits
+		if raceEnabled {
+			lim.DataBytes = -1
+		}
+		box, err := sandbox.Open(w.T.Context(), sandbox.Config{Dir: filepath.Join(w.Dir, "compiled"), Limits: lim, Log: w.logger()})
+		w.check(err)
+		w.T.Cleanup(func() { _ = box.Close() })
+		return box
+	}
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	if shared.box == nil {
+		box, err := sandbox.Open(context.Background(), sandbox.Config{Dir: filepath.Join(sharedDir(w.T), "compiled"), Limits: raceLimits()})
+		w.check(err)
+		shared.box = box
+	}
+	return shared.box
+}
+
+// raceLimits are the default ones, but for what the race detector can't live
+// with: its shadow memory is far above the kernel's limit on a worker.
+func raceLimits() sandbox.Limits {
+	if raceEnabled {
+		return sandbox.Limits{DataBytes: -1}
+	}
+	return sandbox.Limits{}
+}
+
+// sharedDir is the process's own; shared.mu is held.
+func sharedDir(t testing.TB) string {
+	t.Helper()
+	if shared.dir == "" {
+		dir, err := os.MkdirTemp("", "drawbridge-test-") //nolint:usetesting // it outlives the test that needs it first
+		if err != nil {
+			t.Fatal(err)
+		}
+		shared.dir = dir
+	}
+	return shared.dir
+}
+
+func sharedKeys(t testing.TB) Keys {
+	t.Helper()
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	if shared.keys == nil {
+		shared.keys = &Keys{Owner: NewKey(t, "Owner <owner@drawbridge.example>"), Publisher: NewKey(t, "Publisher <publisher@drawbridge.example>")}
+	}
+	return *shared.keys
+}
+
+// NewKey makes an OpenPGP key.
+func NewKey(t testing.TB, userID string) *signing.SecretKey {
+	t.Helper()
+	ask := func(signing.Fingerprint) ([]byte, error) { return []byte("test passphrase"), nil }
+	armored, err := signing.GenerateKey(userID, time.Now().Add(-400*24*time.Hour), ask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := signing.OpenSecretKey(armored, ask)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return key
+}
+
+func cleanUp() {
+	shared.mu.Lock()
+	defer shared.mu.Unlock()
+	if shared.box != nil {
+		if err := shared.box.Close(); err != nil {
+			fmt.Fprintln(os.Stderr, "closing the sandbox:", err)
+		}
+	}
+	if shared.dir != "" {
+		_ = os.RemoveAll(shared.dir)
+	}
+}
