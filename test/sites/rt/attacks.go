@@ -3,7 +3,9 @@ package rt
 import (
 	"context"
 	"encoding/json"
+	"net/url"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
@@ -93,7 +95,9 @@ func Overreaches() []Attack {
 }
 
 // Approved is the request that was approved. It may be sent once.
-func Approved() Attack { return post("approved", 12, "/Ticket/Update.html", commentForm(12, "approved")...) }
+func Approved() Attack {
+	return post("approved", 12, "/Ticket/Update.html", commentForm(12, "approved")...)
+}
 
 func commentForm(id int, text string) []abi.Field {
 	return []abi.Field{
@@ -150,4 +154,33 @@ func Refused(t *testing.T, p Puppet, s *Site, attacks []Attack) {
 		}
 	}
 	unchanged(t, s, before)
+}
+
+// A Sequence carries out several attacks in one call, goes on when one fails,
+// and returns the call's result.
+type Sequence interface {
+	All(ctx context.Context, attacks ...Attack) (json.RawMessage, error)
+}
+
+// Once shows that what was approved goes out once, however often the module
+// sends it.
+func Once(t *testing.T, p Sequence, s *Site, account string) {
+	before := truthOf(t, s)
+	out, err := p.All(t.Context(), Approved(), Approved(), Approved())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(out), "went out already"); n != 2 {
+		t.Errorf("the result tells of %d refusals, want 2: %s", n, out)
+	}
+	OneComment(t, before, truthOf(t, s), 12, account, "approved")
+}
+
+// FormBody encodes fields in their order.
+func formBody(fields []abi.Field) []byte {
+	pairs := make([]string, len(fields))
+	for i, f := range fields {
+		pairs[i] = url.QueryEscape(f.Name) + "=" + url.QueryEscape(f.Value)
+	}
+	return []byte(strings.Join(pairs, "&"))
 }
