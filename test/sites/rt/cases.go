@@ -122,8 +122,9 @@ func OneComment(t *testing.T, before, after *rtcompare.Truth, id int, account, t
 	switch {
 	case added.Type != "Comment" || added.Author != account || len(added.Parts) != 1:
 		t.Errorf("what was added is a %s of %s in %d parts", added.Type, added.Author, len(added.Parts))
-	case added.Parts[0].Type != "text/plain" || added.Parts[0].Text == nil || *added.Parts[0].Text != text+"\n":
-		t.Errorf("the text is %q as %s, want %q and a line feed", *added.Parts[0].Text, added.Parts[0].Type, text)
+	case added.Parts[0].Type != "text/plain" || added.Parts[0].Text == nil || strings.TrimSuffix(*added.Parts[0].Text, "\n") != text:
+		// Request Tracker may end a message with a line feed of its own.
+		t.Errorf("the text is %q as %s, want %q", *added.Parts[0].Text, added.Parts[0].Type, text)
 	}
 	rest := *after
 	rest.Tickets = slices.Clone(after.Tickets)
