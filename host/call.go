@@ -236,7 +236,7 @@ func (c *call) result(err error) CallResult {
 	}
 	c.host.journal.end(c, e)
 	if e == nil {
-		return CallResult{Structured: c.out, AuditID: c.id}
+		return CallResult{Structured: c.out, AuditID: c.id, Origin: string(c.tool.conn.site.base.Origin())}
 	}
 	if e.Code == abi.ErrInternal {
 		c.host.opts.Logger.Error("call", slog.String("call", c.id), slog.Any("error", err))
