@@ -291,9 +291,9 @@ func TestAttacks(t *testing.T) {
 			},
 			abi.ReasonTampered, func(p people) *signing.SecretKey { return p.snapshot },
 		},
-		"owner's certificate in other bytes": {
+		"snapshot key's certificate in other bytes": {
 			func(f *fixture) {
-				f.tamper(func(m map[string][]byte) { m[keyPath(f.owner.Fingerprint())] = f.owner.Certificate().Raw })
+				f.tamper(func(m map[string][]byte) { m[keyPath(f.snapshot.Fingerprint())] = f.snapshot.Certificate().Raw })
 			},
 			abi.ReasonTampered, func(p people) *signing.SecretKey { return p.snapshot },
 		},
