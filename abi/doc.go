@@ -36,8 +36,8 @@
 // capability, so that a module's imports are the capabilities that it asks for,
 // and they must equal those that its tools declare:
 //
-//	read      read steps in the call's page         Program in, Answer out
-//	act       read and act steps                    Program in, Answer out
+//	read      steps that read the call's page       Program in, Answer out
+//	act       the same, and steps that act on it    Program in, Answer out
 //	fetch     one request with the page's cookies   FetchRequest in, FetchAnswer out
 //	progress  tell the caller how far the call is   ProgressReport in, Answer out
 //

@@ -1,6 +1,9 @@
 package abi
 
-import "fmt"
+import (
+	"fmt"
+	"unicode/utf8"
+)
 
 // A Code names a class of failure. Codes are the same in WASM, MCP, the command
 // line and the audit log. The list is append-only: a code is never renamed and
@@ -70,6 +73,18 @@ const (
 	ReasonArtifactRevoked Reason = "artifact_revoked"
 	ReasonMalformed       Reason = "malformed"
 )
+
+// Shorten bounds what a message repeats of a hostile value: at most so many bytes
+// of it, cut between characters, and a sign that it goes on.
+func Shorten(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most] + "…"
+}
 
 // An Error is a failure that a user, a client or a connector may see. Msg is
 // lower case, without a full stop, and quotes the value at fault; Hint is the

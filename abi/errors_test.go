@@ -47,6 +47,27 @@ func TestErrorAsDataAndBack(t *testing.T) {
 	}
 }
 
+func TestShorten(t *testing.T) {
+	for _, tt := range []struct {
+		in   string
+		most int
+		want string
+	}{
+		{"", 0, ""},
+		{"abc", 3, "abc"},
+		{"abcd", 3, "abc…"},
+		{"aéb", 2, "a…"},
+		{"€", 2, "…"},
+		{"a\x80\x80", 2, "…"},
+		{"\x80\x80", 1, "…"},
+		{"abc", 0, "…"},
+	} {
+		if got := abi.Shorten(tt.in, tt.most); got != tt.want {
+			t.Errorf("Shorten(%q, %d) is %q, want %q", tt.in, tt.most, got, tt.want)
+		}
+	}
+}
+
 // Codes lists every constant of type Code, in order and once.
 func TestCodesIsComplete(t *testing.T) {
 	f, err := parser.ParseFile(token.NewFileSet(), "errors.go", nil, 0)

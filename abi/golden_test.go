@@ -3,10 +3,8 @@ package abi_test
 import (
 	"bytes"
 	"encoding/json"
-	"flag"
 	"go/parser"
 	"go/token"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -14,13 +12,12 @@ import (
 	"testing"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/test/golden"
 )
 
-var update = flag.Bool("update", false, "write golden files")
-
-// Golden is one example of each document that crosses the boundary, with every
+// Examples is one example of each document that crosses the boundary, with every
 // field in use somewhere.
-func golden() map[string]any {
+func examples() map[string]any {
 	extraction := abi.Extraction{
 		Within: []string{"iframe#list", "x-table"}, Rows: "tr.issue", Limit: 100, Empty: "#no-issues",
 		Next: &abi.Follow{Selector: "a.next", Max: 3},
@@ -100,22 +97,11 @@ func indented(t *testing.T, v any) []byte {
 }
 
 func TestGoldenDocuments(t *testing.T) {
-	for name, v := range golden() {
+	for name, v := range examples() {
 		t.Run(name, func(t *testing.T) {
 			file := filepath.Join("testdata", "golden", name+".json")
 			got := indented(t, v)
-			if *update {
-				if err := os.WriteFile(file, got, 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !bytes.Equal(got, want) {
-				t.Errorf("%s differs; a change to the ABI is a reviewed change\n got %s\nwant %s", file, got, want)
-			}
+			want := golden.Check(t, file, got)
 			back := reflect.New(reflect.TypeOf(v))
 			strict(t, want, back.Interface())
 			if again := indented(t, back.Elem().Interface()); !bytes.Equal(again, want) {
@@ -132,7 +118,7 @@ func TestGoldenFilesAreAllUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range files {
-		if _, ok := golden()[strings.TrimSuffix(filepath.Base(f), ".json")]; !ok {
+		if _, ok := examples()[strings.TrimSuffix(filepath.Base(f), ".json")]; !ok {
 			t.Errorf("%s belongs to no document", f)
 		}
 	}
@@ -142,7 +128,7 @@ func TestGoldenFilesAreAllUsed(t *testing.T) {
 // with the change that adds it.
 func TestGoldenFilesUseEveryField(t *testing.T) {
 	seen := map[string]bool{}
-	for _, v := range golden() {
+	for _, v := range examples() {
 		markFields(reflect.ValueOf(v), seen)
 	}
 	for _, typ := range []reflect.Type{
@@ -182,7 +168,7 @@ func markFields(v reflect.Value, seen map[string]bool) {
 
 // Guests ignore what they do not know, and a struct decoder has to.
 func TestUnknownFieldsAreIgnoredByGuests(t *testing.T) {
-	for name, v := range golden() {
+	for name, v := range examples() {
 		doc := bytes.Replace(indented(t, v), []byte("{"), []byte(`{"grease_5e1f":[{"a":null}],`), 1)
 		back := reflect.New(reflect.TypeOf(v))
 		if err := json.Unmarshal(doc, back.Interface()); err != nil {

@@ -17,7 +17,7 @@ type Release struct {
 	Homepage     string       `json:"homepage,omitempty"`
 	Source       Source       `json:"source,omitzero"`
 	Maintainers  []string     `json:"maintainers,omitempty"`
-	ABI          ABIRange     `json:"abi"`
+	ABI          VersionRange `json:"abi"`
 	Module       Module       `json:"module,omitzero"` // absent for categories that this host does not run
 	Capabilities []Capability `json:"capabilities"`    // sorted union of the tools', equal to the module's imports
 	Connectors   []Connector  `json:"connectors,omitempty"`
@@ -29,8 +29,8 @@ const (
 	ReleaseFormat = 1
 )
 
-// ABIRange is the range of ABI versions that a module works with.
-type ABIRange struct {
+// VersionRange is the range of ABI versions that a module works with.
+type VersionRange struct {
 	Min int `json:"min"`
 	Max int `json:"max"`
 }

@@ -157,11 +157,11 @@ func FuzzParsePattern(f *testing.F) {
 }
 
 // root finds the repository's root.
-func root(t testing.TB) string {
-	t.Helper()
+func root(tb testing.TB) string {
+	tb.Helper()
 	dir, err := os.Getwd()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	for {
 		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
@@ -169,7 +169,7 @@ func root(t testing.TB) string {
 		}
 		parent := filepath.Dir(dir)
 		if parent == dir {
-			t.Fatal("no go.mod above the test")
+			tb.Fatal("no go.mod above the test")
 		}
 		dir = parent
 	}

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/nlnwa/whatwg-url/url"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
 )
 
 // maxURL bounds a URL in bytes.
@@ -233,14 +235,4 @@ func hexDigit(c byte) (byte, bool) {
 }
 
 // shorten bounds what an error repeats of a hostile value.
-func shorten(s string) string {
-	const limit = 120
-	if len(s) <= limit {
-		return s
-	}
-	cut := limit
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "…"
-}
+func shorten(s string) string { return abi.Shorten(s, 120) }

@@ -17,11 +17,11 @@ import (
 
 // BuildInfo is what a release says beyond its manifest.
 type BuildInfo struct {
-	Registry  string       // id of the registry that the release is for
-	Namespace string       // the publisher's, in that registry
-	Module    []byte       // the WASM bytes; nil for categories that have none
-	ModuleURL string       // https URL, where the module is not in the registry; may be empty
-	ABI       abi.ABIRange // zero is the current version
+	Registry  string           // id of the registry that the release is for
+	Namespace string           // the publisher's, in that registry
+	Module    []byte           // the WASM bytes; nil for categories that have none
+	ModuleURL string           // https URL, where the module is not in the registry; may be empty
+	ABI       abi.VersionRange // zero is the current version
 	// Imports are the names that the module imports from abi.Namespace. They
 	// must equal the capabilities that its tools declare.
 	Imports []string
@@ -46,8 +46,8 @@ func build(m abi.Manifest, info BuildInfo) (abi.Release, error) {
 	r := fromManifest(m)
 	r.Registry, r.Namespace = info.Registry, info.Namespace
 	r.ABI = info.ABI
-	if r.ABI == (abi.ABIRange{}) {
-		r.ABI = abi.ABIRange{Min: abi.Version, Max: abi.Version}
+	if r.ABI == (abi.VersionRange{}) {
+		r.ABI = abi.VersionRange{Min: abi.Version, Max: abi.Version}
 	}
 	if info.Commit != "" {
 		r.Source.Commit = info.Commit

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
 )
 
 // A Problem is one rule that a manifest breaks.
@@ -56,11 +58,5 @@ func (c *checker) err() error {
 	return c.problems
 }
 
-// Shorten keeps a hostile value from filling a terminal.
-func shorten(s string) string {
-	const most = 80
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + "..."
-}
+// shorten keeps a hostile value from filling a terminal.
+func shorten(s string) string { return abi.Shorten(s, 80) }

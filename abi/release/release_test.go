@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,29 +12,16 @@ import (
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/abi/release"
+	"github.com/drawbridge-mcp/drawbridge/test/golden"
 )
 
-var update = flag.Bool("update", false, "write golden files")
-
-func read(t testing.TB, name string) []byte {
-	t.Helper()
+func read(tb testing.TB, name string) []byte {
+	tb.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", name))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return b
-}
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	if *update {
-		if err := os.WriteFile(filepath.Join("testdata", name), got, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if want := read(t, name); !bytes.Equal(got, want) {
-		t.Errorf("%s differs; after a look, run: go test ./abi/release -update\n got %s\nwant %s", name, got, want)
-	}
 }
 
 func manifest(t *testing.T) abi.Manifest {
@@ -76,7 +62,7 @@ func canonical(t *testing.T, r abi.Release) []byte {
 func TestManifestBecomesRelease(t *testing.T) {
 	r := build(t)
 	text := canonical(t, r)
-	golden(t, "release.json", text)
+	golden.Check(t, filepath.Join("testdata", "release.json"), text)
 	again, err := release.ParseRelease(text)
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +92,7 @@ func TestBuildRefuses(t *testing.T) {
 		{"registry", func(_ *abi.Manifest, i *release.BuildInfo) { i.Registry = "Up/per" }, "$.registry"},
 		{"namespace", func(_ *abi.Manifest, i *release.BuildInfo) { i.Namespace = "../x" }, "$.namespace"},
 		{"commit", func(_ *abi.Manifest, i *release.BuildInfo) { i.Commit = "main" }, "$.source.commit"},
-		{"ABI range", func(_ *abi.Manifest, i *release.BuildInfo) { i.ABI = abi.ABIRange{Min: 2, Max: 1} }, "$.abi"},
+		{"ABI range", func(_ *abi.Manifest, i *release.BuildInfo) { i.ABI = abi.VersionRange{Min: 2, Max: 1} }, "$.abi"},
 		{"manifest changed after parsing", func(m *abi.Manifest, _ *release.BuildInfo) { m.Name = "../x" }, "$.name"},
 	}
 	for _, tt := range tests {
@@ -178,7 +164,7 @@ func TestOtherCategoriesHaveNoModule(t *testing.T) {
 
 func TestExplain(t *testing.T) {
 	settings := map[string]string{"base_url": "https://desk.example/", "id": "https://never.example"}
-	golden(t, "explain.txt", []byte(strings.Join(release.Explain(build(t), settings), "\n")+"\n"))
+	golden.Check(t, filepath.Join("testdata", "explain.txt"), []byte(strings.Join(release.Explain(build(t), settings), "\n")+"\n"))
 }
 
 func TestExplainToolIsPartOfExplain(t *testing.T) {

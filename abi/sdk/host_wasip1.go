@@ -4,6 +4,8 @@ package sdk
 
 import (
 	"github.com/extism/go-pdk"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
 )
 
 // The host calls. Each takes and returns the offset of a block in the memory
@@ -49,6 +51,6 @@ func (p Plugin) Call() int32 {
 // Describe tells the host which tools the module serves. The connector exports
 // it under the name describe.
 func (p Plugin) Describe() int32 {
-	pdk.Output(p.description())
+	pdk.Output(encode(abi.Description{V: abi.Version, Tools: p.Names()}))
 	return 0
 }

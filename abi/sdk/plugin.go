@@ -81,10 +81,6 @@ func failure(err error) []byte {
 	return encode(abi.CallOutput{Error: data})
 }
 
-func (p Plugin) description() []byte {
-	return encode(abi.Description{V: abi.Version, Tools: p.Names()})
-}
-
 // Encode is for values of our own, which always encode.
 func encode(v any) []byte {
 	b, err := json.Marshal(v)

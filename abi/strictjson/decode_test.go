@@ -171,7 +171,7 @@ type shapes struct {
 	F32     float32           `json:"f32"`
 	Quoted  int               `json:"quoted,string"`
 	NotTag  string            `json:",omitempty"`
-	Dash    string            `json:"-,"`
+	Dash    string            `json:"-,"` //nolint:staticcheck // the key "-", spelled as older code does
 	private string
 }
 

@@ -7,8 +7,6 @@ import (
 )
 
 // A Reason names the rule that refused a document. It is a target of errors.Is.
-//
-//nolint:errname // it is a code first; Error only makes it a target of errors.Is
 type Reason string
 
 // The reasons. The list is append-only.

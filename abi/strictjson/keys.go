@@ -3,6 +3,7 @@ package strictjson
 import (
 	"bytes"
 	"reflect"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -55,14 +56,11 @@ type candidate struct {
 
 // collect gathers the fields of t and of what it embeds, by key.
 func collect(t reflect.Type, depth int, above []reflect.Type, found map[string][]candidate) {
-	for _, outer := range above {
-		if outer == t {
-			return
-		}
+	if slices.Contains(above, t) {
+		return
 	}
-	above = append(above[:len(above):len(above)], t)
-	for i := range t.NumField() {
-		f := t.Field(i)
+	above = append(slices.Clip(above), t)
+	for f := range t.Fields() {
 		tag := f.Tag.Get("json")
 		if tag == "-" {
 			continue

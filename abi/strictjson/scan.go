@@ -2,6 +2,7 @@ package strictjson
 
 import (
 	"encoding/json"
+	"slices"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -130,16 +131,14 @@ func hiddenReason(r rune) Reason {
 // spell, and are not copied.
 func unescape(raw []byte) []byte {
 	inner := raw[1 : len(raw)-1]
-	for _, c := range inner {
-		if c == '\\' {
-			var s string
-			if err := json.Unmarshal(raw, &s); err != nil {
-				panic("BUG: strictjson: a scanned string does not decode: " + err.Error())
-			}
-			return []byte(s)
-		}
+	if !slices.Contains(inner, '\\') {
+		return inner
 	}
-	return inner
+	var s string
+	if err := json.Unmarshal(raw, &s); err != nil {
+		panic("BUG: strictjson: a scanned string does not decode: " + err.Error())
+	}
+	return []byte(s)
 }
 
 // syntax refuses what is not JSON at the current byte.

@@ -38,35 +38,35 @@ type trap struct {
 	Twin   string            `json:"twin"`
 }
 
-func vectorFile(t testing.TB, name string, v any) {
-	t.Helper()
+func vectorFile(tb testing.TB, name string, v any) {
+	tb.Helper()
 	data, err := os.ReadFile(filepath.Join("..", "..", "test", "vectors", "json", name))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if err := json.Unmarshal(data, v); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }
 
 // traps joins the two vector files and fails where one of them has no partner.
-func traps(t testing.TB) []trap {
-	t.Helper()
+func traps(tb testing.TB) []trap {
+	tb.Helper()
 	var listed []struct{ JSON, Expect, Why string }
-	vectorFile(t, "manifest-traps.json", &listed)
+	vectorFile(tb, "manifest-traps.json", &listed)
 	var all []trap
-	vectorFile(t, "twins.json", &all)
+	vectorFile(tb, "twins.json", &all)
 	docs := map[string]string{}
 	for _, l := range listed {
 		if l.Expect != "reject" {
-			t.Fatalf("%s: expect %q is not known to this test", l.Why, l.Expect)
+			tb.Fatalf("%s: expect %q is not known to this test", l.Why, l.Expect)
 		}
 		docs[l.Why] = l.JSON
 	}
 	for i, tr := range all {
 		doc, ok := docs[tr.Why]
 		if ok == (tr.JSON != nil) {
-			t.Fatalf("%s: wants exactly one document", tr.Why)
+			tb.Fatalf("%s: wants exactly one document", tr.Why)
 		}
 		if ok {
 			all[i].JSON = &doc
@@ -74,7 +74,7 @@ func traps(t testing.TB) []trap {
 		}
 	}
 	for why := range docs {
-		t.Errorf("%s: has no reason and no twin", why)
+		tb.Errorf("%s: has no reason and no twin", why)
 	}
 	return all
 }
