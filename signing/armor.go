@@ -6,6 +6,8 @@ import (
 )
 
 // Block types of ASCII armor.
+//
+//nolint:gosec // names, not keys
 const (
 	armorSignature = "PGP SIGNATURE"
 	armorPublicKey = "PGP PUBLIC KEY BLOCK"

@@ -64,8 +64,7 @@ func (d Detail) Reason() abi.Reason {
 
 // DetailOf returns the detail of an error from this package, or "".
 func DetailOf(err error) Detail {
-	var d *detailError
-	if errors.As(err, &d) {
+	if d, ok := errors.AsType[*detailError](err); ok {
 		return d.detail
 	}
 	return ""

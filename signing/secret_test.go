@@ -29,31 +29,31 @@ var made = struct {
 	opened  map[string]*SecretKey
 }{armored: map[string][]byte{}, opened: map[string]*SecretKey{}}
 
-func newArmoredKey(t testing.TB, userID string, now time.Time) []byte {
-	t.Helper()
+func newArmoredKey(tb testing.TB, userID string, now time.Time) []byte {
+	tb.Helper()
 	made.Lock()
 	defer made.Unlock()
 	id := userID + now.String()
 	if made.armored[id] == nil {
 		armored, err := GenerateKey(userID, now, says("a long passphrase"))
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		made.armored[id] = armored
 	}
 	return made.armored[id]
 }
 
-func newKey(t testing.TB, userID string, now time.Time) *SecretKey {
-	t.Helper()
-	armored := newArmoredKey(t, userID, now)
+func newKey(tb testing.TB, userID string, now time.Time) *SecretKey {
+	tb.Helper()
+	armored := newArmoredKey(tb, userID, now)
 	made.Lock()
 	defer made.Unlock()
 	id := userID + now.String()
 	if made.opened[id] == nil {
 		k, err := OpenSecretKey(armored, says("a long passphrase"))
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		made.opened[id] = k
 	}

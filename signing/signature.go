@@ -98,7 +98,7 @@ func readSignature(body []byte) (s signature, skip, err error) {
 	s.bytes = packetOf(tagSignature, withoutUnhashed(body, hashed, tail))
 	r := bytes.NewReader(s.bytes)
 	p, err := packet.Read(r)
-	if unsupported := (pgperrors.UnsupportedError("")); errors.As(err, &unsupported) {
+	if unsupported := pgperrors.UnsupportedError(""); errors.As(err, &unsupported) {
 		if _, skip := readHashed(hashed); skip != nil && DetailOf(skip) != DetailNoIssuer {
 			return signature{}, skip, nil
 		}

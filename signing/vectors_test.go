@@ -35,26 +35,26 @@ func (v vector) want(m Mode) string {
 	return v.Expect
 }
 
-func loadVectors(t testing.TB) (time.Time, []vector) {
-	t.Helper()
+func loadVectors(tb testing.TB) (time.Time, []vector) {
+	tb.Helper()
 	var index struct {
 		Now     time.Time `json:"now"`
 		Vectors []vector  `json:"vectors"`
 	}
-	if err := json.Unmarshal(vectorFile(t, "index.json"), &index); err != nil {
-		t.Fatal(err)
+	if err := json.Unmarshal(vectorFile(tb, "index.json"), &index); err != nil {
+		tb.Fatal(err)
 	}
 	if len(index.Vectors) < 100 {
-		t.Fatalf("only %d vectors", len(index.Vectors))
+		tb.Fatalf("only %d vectors", len(index.Vectors))
 	}
 	return index.Now, index.Vectors
 }
 
-func vectorFile(t testing.TB, name string) []byte {
-	t.Helper()
+func vectorFile(tb testing.TB, name string) []byte {
+	tb.Helper()
 	b, err := os.ReadFile(filepath.Join(vectorDir, name))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return b
 }
@@ -72,9 +72,9 @@ func everyone(certs []byte) []Fingerprint {
 	return out
 }
 
-func trustOf(t testing.TB, v vector, m Mode, now time.Time) Trust {
-	t.Helper()
-	certs := vectorFile(t, v.Keyring)
+func trustOf(tb testing.TB, v vector, m Mode, now time.Time) Trust {
+	tb.Helper()
+	certs := vectorFile(tb, v.Keyring)
 	return Trust{Certificates: certs, Fingerprints: everyone(certs), Mode: m, Now: now}
 }
 
