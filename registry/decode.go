@@ -11,8 +11,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/gowebpki/jcs"
-
 	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/abi/release"
 	"github.com/drawbridge-mcp/drawbridge/abi/strictjson"
@@ -25,11 +23,7 @@ func canonical(v any) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("writing JSON: %w", err)
 	}
-	out, err := jcs.Transform(raw)
-	if err != nil {
-		return nil, fmt.Errorf("writing canonical JSON: %w", err)
-	}
-	return out, nil
+	return release.CanonicalJSON(raw)
 }
 
 // A document checks itself after decoding.

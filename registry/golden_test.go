@@ -2,7 +2,6 @@ package registry
 
 import (
 	"bytes"
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,9 +9,8 @@ import (
 	"time"
 
 	"github.com/drawbridge-mcp/drawbridge/signing"
+	"github.com/drawbridge-mcp/drawbridge/test/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 // examples is one document of every format, and an empty one to read it into.
 func examples() map[string][2]document {
@@ -38,7 +36,8 @@ func examples() map[string][2]document {
 			map[string]FileHash{revocationsPath: hash("1"), indexPath("acme", "tracker"): hash("2")},
 		}, &Snapshot{}},
 		"revocations.json": {&Revocations{
-			typeRevocations, Format, "main", 4, []RevokedKey{{key("4"), "stolen", day(5)}},
+			typeRevocations, Format, "main", 4,
+			[]RevokedKey{{key("4"), "stolen", day(5)}},
 			[]RevokedArtifact{{hash("f").SHA256, "sends tickets elsewhere", day(6)}},
 		}, &Revocations{}},
 		"namespace.json": {&Namespace{
@@ -52,8 +51,12 @@ func examples() map[string][2]document {
 		"lock.json": {&Lock{typeLock, Format, []Entry{entry}}, &Lock{}},
 		"state.json": {&state{
 			typeState, Format, "main", "https://git.example/registry.git", key("0"), 2, hash("9").SHA256,
-			[]signing.Fingerprint{key("2")}, 7, hash("e").SHA256, day(15), map[string]int64{"acme": 2}, 4,
-			[]RevokedKey{{key("4"), "stolen", day(5)}}, []RevokedArtifact{},
+			[]signing.Fingerprint{key("2")},
+			7, hash("e").SHA256, day(15),
+			map[string]int64{"acme": 2},
+			4,
+			[]RevokedKey{{key("4"), "stolen", day(5)}},
+			[]RevokedArtifact{},
 		}, &state{}},
 	}
 }
@@ -68,18 +71,7 @@ func TestGolden(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if *update {
-			if err := os.WriteFile(goldenPath(name), got, 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(goldenPath(name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(got, want) {
-			t.Errorf("%s is\n%s\nwant\n%s", name, got, want)
-		}
+		want := golden.Check(t, goldenPath(name), got)
 		if err := decode(name, want, e[1]); err != nil {
 			t.Errorf("reading %s: %v", name, err)
 		}
@@ -138,7 +130,8 @@ func fresh(d document) document {
 }
 
 // fuzzDocument checks that what is accepted has one spelling.
-func fuzzDocument(f *testing.F, golden string) {
+func fuzzDocument(f *testing.F, kind string) {
+	f.Helper()
 	for name := range examples() {
 		data, err := os.ReadFile(goldenPath(name))
 		if err != nil {
@@ -146,7 +139,7 @@ func fuzzDocument(f *testing.F, golden string) {
 		}
 		f.Add(data)
 	}
-	empty := examples()[golden][1]
+	empty := examples()[kind][1]
 	f.Fuzz(func(t *testing.T, data []byte) {
 		d := fresh(empty)
 		if decode("fuzz", data, d) != nil {

@@ -121,6 +121,7 @@ func TestHostileRepositories(t *testing.T) {
 	}
 	before := snapshotOf(t, outer, home)
 	eachHostile(t, func(t *testing.T, origin string) {
+		t.Helper()
 		_, err := c.AddRegistry(t.Context(), origin, p.owner.Fingerprint())
 		wantRefused(t, err, abi.ReasonMalformed)
 		t.Log(err)
@@ -145,6 +146,7 @@ func TestHostileRepositories(t *testing.T) {
 // fetch, so that git's own checks don't help.
 func TestPolicyAlone(t *testing.T) {
 	eachHostile(t, func(t *testing.T, origin string) {
+		t.Helper()
 		objects, err := repository{origin, fromFile}.open(t.Context())
 		if err != nil {
 			t.Fatal(err)

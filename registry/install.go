@@ -68,10 +68,7 @@ func (c *Client) install(ctx context.Context, cat *catalog, ref Ref, lock *Lock,
 	if err != nil {
 		return Entry{}, err
 	}
-	review, err := c.review(cat, v, lock)
-	if err != nil {
-		return Entry{}, err
-	}
+	review := c.review(cat, v, lock)
 	old := lock.find(ref.Plugin())
 	if old != nil && old.Release.SHA256 == v.sha256 {
 		if _, ok, _ := c.store().get(old.Module, extModule); ok {
@@ -142,19 +139,19 @@ func (c *Client) runnable(v *verified) error {
 	return nil
 }
 
-func (c *Client) review(cat *catalog, v *verified, lock *Lock) (Review, error) {
+// review says what is to be installed, and what it would take the place of. If
+// what is installed is damaged, the release is reviewed as if it were new.
+func (c *Client) review(cat *catalog, v *verified, lock *Lock) Review {
 	r := Review{Registry: cat.state.registry(), Release: v.Release, Hash: v.sha256, Signer: v.signer}
 	old := lock.find(v.Namespace + "/" + v.Name)
 	if old == nil {
-		return r, nil
+		return r
 	}
-	previous, err := c.readRelease(*old)
-	if err != nil {
-		return r, nil //nolint:nilerr // what is installed is damaged: it is reviewed as if it were new
+	if previous, err := c.readRelease(*old); err == nil {
+		kept := *old
+		r.Previous, r.Entry = &previous, &kept
 	}
-	kept := *old
-	r.Previous, r.Entry = &previous, &kept
-	return r, nil
+	return r
 }
 
 func newEntry(cat *catalog, v *verified, consented Time, old *Entry) Entry {

@@ -124,8 +124,7 @@ func readLock(path string) (*Lock, error) {
 	}
 	var l Lock
 	if err := decode(path, data, &l); err != nil {
-		var e *abi.Error
-		if errors.As(err, &e) {
+		if e, ok := errors.AsType[*abi.Error](err); ok {
 			e.Hint = "restore " + path + " from a copy, or remove it and install the plugins again"
 		}
 		return nil, err

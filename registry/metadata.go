@@ -109,8 +109,8 @@ type Namespace struct {
 	Publishers []Publisher `json:"publishers"`
 }
 
-// A Publisher's key may sign releases that the registry lists from From until
-// Until.
+// A Publisher may sign, with this key, the releases that the registry lists from
+// From until Until.
 type Publisher struct {
 	Key   signing.Fingerprint `json:"key"`
 	From  Time                `json:"from"`
@@ -155,6 +155,7 @@ func rootPath(version int64) string        { return "root/" + strconv.FormatInt(
 func keyPath(f signing.Fingerprint) string { return "keys/" + string(f) + ".asc" }
 func namespacePath(ns string) string       { return "namespaces/" + ns + ".json" }
 func indexPath(ns, name string) string     { return "connectors/" + ns + "/" + name + "/index.json" }
+
 func releasePath(ns, name, version string) string {
 	return "connectors/" + ns + "/" + name + "/" + version + ".json"
 }

@@ -84,7 +84,7 @@ func TestRedirectIsRefused(t *testing.T) {
 // A server that accepts and never answers ends with the caller's deadline, with
 // git and its helper.
 func TestSilentServer(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -87,7 +87,11 @@ func (t *tree) admit(e entry, dir string, depth int) error {
 	if !isDir && e.mode != modeFile {
 		return malformed(path, "mode %q, only plain files are allowed", e.mode)
 	}
-	if depth == 1 && !(isDir && slices.Contains(topDirs(), e.name)) && !(!isDir && slices.Contains(topFiles(), e.name)) {
+	top := topFiles()
+	if isDir {
+		top = topDirs()
+	}
+	if depth == 1 && !slices.Contains(top, e.name) {
 		return malformed(path, "it doesn't belong into a registry's top folder")
 	}
 	if depth > 1 && !fileName.MatchString(e.name) {
@@ -137,15 +141,4 @@ func (t *tree) ReadFile(path string) ([]byte, error) {
 		return nil, fmt.Errorf("reading %q: %w", path, err)
 	}
 	return data, nil
-}
-
-// paths returns the files below a folder, sorted.
-func (t *tree) paths(under string) (list []string) {
-	for path := range t.files {
-		if strings.HasPrefix(path, under) {
-			list = append(list, path)
-		}
-	}
-	slices.Sort(list)
-	return list
 }

@@ -24,7 +24,7 @@ var allowed = []struct{ pkg, imports string }{
 	{"abi/origin", "abi github.com/nlnwa/whatwg-url golang.org/x/net/publicsuffix"},
 	{"abi/release", "abi/* go.yaml.in/yaml/v3 github.com/santhosh-tekuri/jsonschema/v6 github.com/gowebpki/jcs golang.org/x/text"},
 	{"signing", "abi/* github.com/ProtonMail/go-crypto"},
-	{"registry", "abi/* signing github.com/hashicorp/go-version github.com/gowebpki/jcs golang.org/x/sys"},
+	{"registry", "abi/* signing github.com/hashicorp/go-version golang.org/x/sys"},
 	{"sandbox", "abi/* github.com/extism/go-sdk github.com/tetratelabs/wazero golang.org/x/sys"},
 	{"host/platform", "abi/* golang.org/x/sys"},
 	{"host/redact", "abi/*"},
