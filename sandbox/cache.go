@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/abi/atomicfile"
 )
 
 // ErrNotCompiled says that there is no machine code for a module and this
@@ -91,7 +92,7 @@ func (c *cacheStore) has(module string) bool {
 func (c *cacheStore) seal(module string, files []cacheFile) error {
 	body := packCache(files)
 	out := append([]byte(cacheMagic), c.mac(module, body)...)
-	if err := writeFile(c.path(module), append(out, body...)); err != nil {
+	if err := atomicfile.Write(c.path(module), append(out, body...), 0o600); err != nil {
 		return fmt.Errorf("storing machine code: %w", err)
 	}
 	return nil

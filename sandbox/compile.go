@@ -84,7 +84,7 @@ func (s *Sandbox) compile(ctx context.Context, wasm []byte, info Info, sum strin
 // ended is the error of a call whose context is done.
 func ended(ctx context.Context) error {
 	err := context.Cause(ctx)
-	if ctx.Err() == context.DeadlineExceeded { //nolint:errorlint // ctx.Err returns it bare
+	if ctx.Err() == context.DeadlineExceeded {
 		return abi.Errorf(abi.ErrTimeout, "guest", "the call's deadline passed: %w", err)
 	}
 	return abi.Errorf(abi.ErrTimeout, "guest", "the call was cancelled: %w", err)

@@ -21,7 +21,7 @@ func loadKey(path string) ([]byte, error) {
 		return key, err
 	}
 	fresh := make([]byte, keyBytes)
-	rand.Read(fresh) //nolint:errcheck // never fails
+	rand.Read(fresh) // never fails
 	tmp, err := writeTemp(path, fresh)
 	if err != nil {
 		return nil, fmt.Errorf("making key: %w", err)
@@ -73,20 +73,6 @@ func readRegular(path string, limit int64) ([]byte, error) {
 		return nil, noEOF(err)
 	}
 	return b, nil
-}
-
-// writeFile replaces path by a file of mode 0600 with these bytes, or leaves it
-// as it was.
-func writeFile(path string, b []byte) error {
-	tmp, err := writeTemp(path, b)
-	if err != nil {
-		return err
-	}
-	if err := os.Rename(tmp, path); err != nil { //nolint:forbidigo // this package's one atomic replace
-		_ = os.Remove(tmp)
-		return err
-	}
-	return nil
 }
 
 // writeTemp writes a synced file beside path and returns its name.

@@ -4,20 +4,14 @@ import (
 	"bytes"
 	"encoding/hex"
 	"errors"
-	"flag"
 	"io"
-	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/test/golden"
 )
-
-// update rewrites golden files.
-func update() bool {
-	f := flag.Lookup("update")
-	return f != nil && f.Value.String() == "true"
-}
 
 // conversation is one call from hello to output, each frame with who sends it.
 func conversation() []struct {
@@ -58,19 +52,7 @@ func TestFrameGolden(t *testing.T) {
 		}
 		got.WriteString("# from " + c.from + "\n" + hex.Dump(b.Bytes()))
 	}
-	const golden = "testdata/frames.golden"
-	if update() {
-		if err := os.WriteFile(golden, []byte(got.String()), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got.String() != string(want) {
-		t.Errorf("frames are\n%s\nwant\n%s", got.String(), want)
-	}
+	golden.Check(t, filepath.Join("testdata", "frames.golden"), []byte(got.String()))
 }
 
 func TestFrameRoundTrip(t *testing.T) {

@@ -14,17 +14,17 @@ import (
 )
 
 // buildEcho builds testdata/echo with the Go toolchain, which caches it.
-func buildEcho(t testing.TB) []byte {
-	t.Helper()
-	out := filepath.Join(t.TempDir(), "echo.wasm")
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-buildmode=c-shared", "-o", out, "./testdata/echo")
+func buildEcho(tb testing.TB) []byte {
+	tb.Helper()
+	out := filepath.Join(tb.TempDir(), "echo.wasm")
+	cmd := exec.CommandContext(tb.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-buildmode=c-shared", "-o", out, "./testdata/echo")
 	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0", "GOFLAGS=")
 	if b, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("building echo: %v\n%s", err, b)
+		tb.Fatalf("building echo: %v\n%s", err, b)
 	}
 	wasm, err := os.ReadFile(out)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return wasm
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"log/slog"
 	"os"
 	"sync"
@@ -33,7 +32,6 @@ func TestMain(m *testing.M) {
 			return
 		}
 	}
-	flag.Bool("update", false, "rewrite golden files")
 	os.Exit(m.Run())
 }
 
@@ -43,70 +41,70 @@ func testLimits() Limits {
 }
 
 // openTest opens a sandbox and checks at the end that nothing of it is left.
-func openTest(t testing.TB, lim Limits) *Sandbox {
-	t.Helper()
-	return openTestIn(t, t.TempDir(), lim, nil)
+func openTest(tb testing.TB, lim Limits) *Sandbox {
+	tb.Helper()
+	return openTestIn(tb, tb.TempDir(), lim, nil)
 }
 
-func openTestIn(t testing.TB, dir string, lim Limits, log *slog.Logger) *Sandbox {
-	t.Helper()
+func openTestIn(tb testing.TB, dir string, lim Limits, log *slog.Logger) *Sandbox {
+	tb.Helper()
 	s, err := Open(context.Background(), Config{Dir: dir, Limits: lim, Log: log}) //nolint:usetesting // outlives the test's context
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := s.Close(); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 		if n := len(s.workers); n != 0 {
-			t.Errorf("%d workers are left after Close", n)
+			tb.Errorf("%d workers are left after Close", n)
 		}
 		left, err := os.ReadDir(dir + "/run")
 		if err != nil && !errors.Is(err, os.ErrNotExist) || len(left) > 0 {
-			t.Errorf("private directories are left: %v, %v", left, err)
+			tb.Errorf("private directories are left: %v, %v", left, err)
 		}
 	})
 	return s
 }
 
 // mustModule compiles a module and opens it with every capability granted.
-func mustModule(t testing.TB, s *Sandbox, wasm []byte) *Module {
-	t.Helper()
-	if _, err := s.Compile(t.Context(), wasm); err != nil {
-		t.Fatalf("compiling: %v", err)
+func mustModule(tb testing.TB, s *Sandbox, wasm []byte) *Module {
+	tb.Helper()
+	if _, err := s.Compile(tb.Context(), wasm); err != nil {
+		tb.Fatalf("compiling: %v", err)
 	}
 	m, err := s.Module(wasm, abi.Capabilities())
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return m
 }
 
 // guestModule compiles a guest of wasmtest.
-func guestModule(t testing.TB, s *Sandbox, m wasmtest.Module) *Module {
-	t.Helper()
-	return mustModule(t, s, m.Bytes())
+func guestModule(tb testing.TB, s *Sandbox, m wasmtest.Module) *Module {
+	tb.Helper()
+	return mustModule(tb, s, m.Bytes())
 }
 
 // wantError fails unless err is an *abi.Error of that code.
-func wantError(t testing.TB, err error, code abi.Code) {
-	t.Helper()
+func wantError(tb testing.TB, err error, code abi.Code) {
+	tb.Helper()
 	var e *abi.Error
 	if !errors.As(err, &e) {
-		t.Fatalf("error %v (%T), want code %s", err, err, code)
+		tb.Fatalf("error %v (%T), want code %s", err, err, code)
 	}
 	if e.Code != code {
-		t.Fatalf("error %q (code %s, cause %v), want code %s", e, e.Code, e.Err, code)
+		tb.Fatalf("error %q (code %s, cause %v), want code %s", e, e.Code, e.Err, code)
 	}
 }
 
 // wantReason fails unless err is untrusted for that reason.
-func wantReason(t testing.TB, err error, reason abi.Reason) {
-	t.Helper()
-	wantError(t, err, abi.ErrUntrusted)
+func wantReason(tb testing.TB, err error, reason abi.Reason) {
+	tb.Helper()
+	wantError(tb, err, abi.ErrUntrusted)
 	var e *abi.Error
 	if errors.As(err, &e); e.Reason != reason {
-		t.Fatalf("reason %q, want %q", e.Reason, reason)
+		tb.Fatalf("reason %q, want %q", e.Reason, reason)
 	}
 }
 
@@ -157,8 +155,8 @@ func (l *logLines) Write(p []byte) (int, error) {
 }
 
 // texts returns the text of every guest record.
-func (l *logLines) texts(t testing.TB) []string {
-	t.Helper()
+func (l *logLines) texts(tb testing.TB) []string {
+	tb.Helper()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var out []string
@@ -166,7 +164,7 @@ func (l *logLines) texts(t testing.TB) []string {
 	for d.More() {
 		var r struct{ Msg, Text string }
 		if err := d.Decode(&r); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		if r.Msg == "guest" {
 			out = append(out, r.Text)
@@ -176,8 +174,8 @@ func (l *logLines) texts(t testing.TB) []string {
 }
 
 // poll waits until ok, and fails with what after ten seconds.
-func poll(t testing.TB, what string, ok func() bool) {
-	t.Helper()
+func poll(tb testing.TB, what string, ok func() bool) {
+	tb.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	give := time.After(10 * time.Second)
@@ -185,7 +183,7 @@ func poll(t testing.TB, what string, ok func() bool) {
 		select {
 		case <-tick.C:
 		case <-give:
-			t.Fatalf("%s did not happen", what)
+			tb.Fatalf("%s did not happen", what)
 		}
 	}
 }

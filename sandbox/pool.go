@@ -104,6 +104,8 @@ func (p *pool) leave(wait chan *worker) {
 }
 
 // put takes a worker back after a call. One that is not whole, or old, ends.
+//
+//nolint:contextcheck // the next instance is made when the call is over
 func (p *pool) put(w *worker, whole bool) {
 	p.mu.Lock()
 	keep := whole && !p.closed && w.calls < retireAfter

@@ -153,8 +153,10 @@ func TestPrescanRefuses(t *testing.T) {
 		{"function without code", slices.Concat(good[:8], wasmtest.Section(secType, [][]byte{{0x60, 0, 0}}),
 			wasmtest.Section(secFunction, [][]byte{{0}})), abi.ErrUntrusted, "1 functions are declared and 0 have code"},
 		{"function of no type", slices.Concat(good[:8], wasmtest.Section(secFunction, [][]byte{{0}})), abi.ErrUntrusted, "function type 0 of 0"},
-		{"export of no function", slices.Concat(good[:8], wasmtest.Section(secExport, [][]byte{slices.Concat([]byte{4}, []byte("call"), []byte{0, 0})})),
-			abi.ErrUntrusted, `exports "call" as function 0 of 0`},
+		{
+			"export of no function", slices.Concat(good[:8], wasmtest.Section(secExport, [][]byte{slices.Concat([]byte{4}, []byte("call"), []byte{0, 0})})),
+			abi.ErrUntrusted, `exports "call" as function 0 of 0`,
+		},
 		{"section with a rest", slices.Concat(good[:8], []byte{secType, 2, 0, 0}), abi.ErrUntrusted, "1 bytes too many"},
 		{"count of 4 Gi types", slices.Concat(good[:8], []byte{secType, 5, 0xff, 0xff, 0xff, 0xff, 0x0f}), abi.ErrLimitExceeded, "4294967295 types"},
 		{"number of six bytes", slices.Concat(good[:8], []byte{secType, 0x80, 0x80, 0x80, 0x80, 0x80, 0}), abi.ErrUntrusted, "malformed encoding"},

@@ -19,23 +19,23 @@ import (
 
 // descriptors counts this process's open files and its children, zombies
 // included.
-func descriptors(t testing.TB) (files, children int) {
-	t.Helper()
+func descriptors(tb testing.TB) (files, children int) {
+	tb.Helper()
 	if runtime.GOOS != "linux" {
-		t.Skip("counted through /proc")
+		tb.Skip("counted through /proc")
 	}
 	fds, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	lists, err := filepath.Glob("/proc/self/task/*/children")
 	if err != nil || len(lists) == 0 {
-		t.Fatalf("children: %v, %v", lists, err)
+		tb.Fatalf("children: %v, %v", lists, err)
 	}
 	for _, l := range lists {
 		b, err := os.ReadFile(l)
 		if err != nil && !errors.Is(err, os.ErrNotExist) { // a thread that ended meanwhile
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		children += len(strings.Fields(string(b)))
 	}

@@ -196,7 +196,7 @@ func (s *scanner) importEntry(r *reader) error {
 	im := Import{Module: r.name(), Name: r.name()}
 	kind := r.byte()
 	if r.err != nil {
-		return nil // section reports it
+		return nil //nolint:nilerr // section reports r.err
 	}
 	if kind != kindFunc {
 		return notServed("imports %q from %q, which is not a function", im.Name, im.Module)
@@ -235,7 +235,7 @@ func (s *scanner) tableEntry(r *reader) error {
 	elem := r.byte()
 	minimum, maximum, bounded := r.limits()
 	if r.err != nil {
-		return nil
+		return nil //nolint:nilerr // section reports r.err
 	}
 	if elem != 0x70 && !bounded {
 		return overLimit("a table of references without a maximum")
@@ -258,7 +258,7 @@ func (s *scanner) memoryEntry(r *reader) error {
 func (s *scanner) exportEntry(r *reader) error {
 	name, kind, idx := r.name(), r.byte(), r.u32()
 	if r.err != nil {
-		return nil
+		return nil //nolint:nilerr // section reports r.err
 	}
 	if s.exportNames[name] {
 		return malformed("exports %q twice", name)

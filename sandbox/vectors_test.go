@@ -15,16 +15,16 @@ import (
 )
 
 // vectors reads the modules of test/vectors/wasm.tar.gz by name.
-func vectors(t testing.TB) map[string][]byte {
-	t.Helper()
+func vectors(tb testing.TB) map[string][]byte {
+	tb.Helper()
 	f, err := os.Open("../test/vectors/wasm.tar.gz")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	defer func() { _ = f.Close() }()
 	z, err := gzip.NewReader(f)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	out := map[string][]byte{}
 	for r := tar.NewReader(z); ; {
@@ -33,11 +33,11 @@ func vectors(t testing.TB) map[string][]byte {
 			return out
 		}
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		if name, ok := strings.CutSuffix(path.Base(h.Name), ".wasm"); ok {
 			if out[name], err = io.ReadAll(r); err != nil {
-				t.Fatal(err)
+				tb.Fatal(err)
 			}
 		}
 	}
@@ -166,8 +166,8 @@ func TestVectorsStopAtCompile(t *testing.T) {
 }
 
 // asGuest puts a module's functions into one that passes for a guest.
-func asGuest(t testing.TB, wasm []byte) []byte {
-	t.Helper()
+func asGuest(tb testing.TB, wasm []byte) []byte {
+	tb.Helper()
 	g := wasmtest.Guest(nil, wasmtest.Output("{}"))
 	r := &reader{b: wasm[8:]}
 	var types, funcs []string
@@ -190,7 +190,7 @@ func asGuest(t testing.TB, wasm []byte) []byte {
 			}
 		}
 		if r.err != nil || s.err != nil {
-			t.Fatal(r.err, s.err)
+			tb.Fatal(r.err, s.err)
 		}
 	}
 	return g.Bytes()
