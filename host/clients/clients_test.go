@@ -2,7 +2,6 @@ package clients
 
 import (
 	"errors"
-	"flag"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,9 +13,8 @@ import (
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/host/gate"
+	"github.com/drawbridge-mcp/drawbridge/test/golden"
 )
-
-var update = flag.Bool("update", false, "write golden files")
 
 func open(t *testing.T) (*Store, string) {
 	t.Helper()
@@ -225,19 +223,7 @@ func TestGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join("testdata", "clients.json")
-	if *update {
-		if err := errors.Join(os.MkdirAll("testdata", 0o755), os.WriteFile(path, got, 0o644)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(got) != string(want) {
-		t.Errorf("got %s\nwant %s", got, want)
-	}
+	want := golden.Check(t, filepath.Join("testdata", "clients.json"), got)
 	if back, err := parse(want); err != nil || !slices.Equal(back, list) {
 		t.Errorf("read back %+v, %v", back, err)
 	}

@@ -42,7 +42,7 @@ func readFile(path string) ([]entry, os.FileInfo, error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading clients: %w", err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	info, err := f.Stat()
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading clients: %w", err)

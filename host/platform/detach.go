@@ -42,7 +42,7 @@ func Start(ctx context.Context, c Command) (*Detached, error) {
 	if err != nil {
 		return nil, fmt.Errorf("starting daemon: %w", err)
 	}
-	defer log.Close()
+	defer func() { _ = log.Close() }()
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), c.Path, c.Args...)
 	cmd.Env = append([]string{}, c.Env...)
 	cmd.Dir = rootDir

@@ -31,7 +31,7 @@ func TestStart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	r := readReport(t, c)
 	if r.PID != d.PID || r.Session != r.PID || r.TTY != "" || r.Dir != "/" || !r.StdinEnds {
 		t.Errorf("daemon reports %+v", r)

@@ -33,16 +33,28 @@ func TestDirsOnLinux(t *testing.T) {
 		env                                 []string
 		config, data, state, cache, runtime string
 	}{
-		{"the convention", []string{"HOME", "/home/ada"},
+		{
+			"the convention",
+			[]string{"HOME", "/home/ada"},
 			"/home/ada/.config/drawbridge", "/home/ada/.local/share/drawbridge", "/home/ada/.local/state/drawbridge",
-			"/home/ada/.cache/drawbridge", "/home/ada/.local/state/drawbridge/run"},
-		{"all XDG variables", []string{"XDG_CONFIG_HOME", "/c", "XDG_DATA_HOME", "/d", "XDG_STATE_HOME", "/s", "XDG_CACHE_HOME", "/k", "XDG_RUNTIME_DIR", "/run/user/7"},
-			"/c/drawbridge", "/d/drawbridge", "/s/drawbridge", "/k/drawbridge", "/run/user/7/drawbridge"},
-		{"a relative XDG variable is ignored", []string{"HOME", "/home/ada", "XDG_CONFIG_HOME", "c", "XDG_RUNTIME_DIR", "run"},
+			"/home/ada/.cache/drawbridge", "/home/ada/.local/state/drawbridge/run",
+		},
+		{
+			"all XDG variables",
+			[]string{"XDG_CONFIG_HOME", "/c", "XDG_DATA_HOME", "/d", "XDG_STATE_HOME", "/s", "XDG_CACHE_HOME", "/k", "XDG_RUNTIME_DIR", "/run/user/7"},
+			"/c/drawbridge", "/d/drawbridge", "/s/drawbridge", "/k/drawbridge", "/run/user/7/drawbridge",
+		},
+		{
+			"a relative XDG variable is ignored",
+			[]string{"HOME", "/home/ada", "XDG_CONFIG_HOME", "c", "XDG_RUNTIME_DIR", "run"},
 			"/home/ada/.config/drawbridge", "/home/ada/.local/share/drawbridge", "/home/ada/.local/state/drawbridge",
-			"/home/ada/.cache/drawbridge", "/home/ada/.local/state/drawbridge/run"},
-		{"one home for all", []string{"HOME", "/home/ada", "XDG_CONFIG_HOME", "/c", "DRAWBRIDGE_HOME", "/h/../x/"},
-			"/x/config", "/x/data", "/x/state", "/x/cache", "/x/run"},
+			"/home/ada/.cache/drawbridge", "/home/ada/.local/state/drawbridge/run",
+		},
+		{
+			"one home for all",
+			[]string{"HOME", "/home/ada", "XDG_CONFIG_HOME", "/c", "DRAWBRIDGE_HOME", "/h/../x/"},
+			"/x/config", "/x/data", "/x/state", "/x/cache", "/x/run",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

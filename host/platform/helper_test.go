@@ -65,7 +65,7 @@ func playDaemon(socket string) {
 	if err != nil {
 		return
 	}
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	self, _ := platform.Ancestors(os.Getpid())
 	n, readErr := os.Stdin.Read(make([]byte, 1))
 	dir, _ := os.Getwd()

@@ -48,7 +48,9 @@ func TestLock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer again.Unlock()
+	if err := again.Unlock(); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestLockLeftByAKilledProcess(t *testing.T) {
@@ -76,7 +78,9 @@ func TestLockLeftByAKilledProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Unlock()
+	if err := l.Unlock(); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestLockOfManyOneWins(t *testing.T) {

@@ -18,7 +18,7 @@ func readProcess(pid int) (Process, error) {
 	if err != nil {
 		return Process{}, fmt.Errorf("reading process: %w", err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	data, err := io.ReadAll(io.LimitReader(f, maxStat))
 	if err != nil {
 		return Process{}, fmt.Errorf("reading process: %w", err)

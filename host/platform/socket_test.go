@@ -31,7 +31,7 @@ func TestSocket(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	defer func() { _ = l.Close() }()
 	info, err := os.Lstat(path)
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("socket has mode %v, %v", info.Mode(), err)
@@ -46,9 +46,9 @@ func TestSocket(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	server := <-accepted
-	defer server.Close()
+	defer func() { _ = server.Close() }()
 	for _, end := range []net.Conn{c, server} {
 		p, err := platform.PeerOf(end)
 		if err != nil || p.PID != os.Getpid() || p.UID != os.Geteuid() {
@@ -109,7 +109,7 @@ func TestDialRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	defer func() { _ = l.Close() }()
 	if err := os.Chmod(path, 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -127,8 +127,8 @@ func TestDialRefuses(t *testing.T) {
 
 func TestPeerOfNeedsASocket(t *testing.T) {
 	a, b := net.Pipe()
-	defer a.Close()
-	defer b.Close()
+	defer func() { _ = a.Close() }()
+	defer func() { _ = b.Close() }()
 	if _, err := platform.PeerOf(a); err == nil {
 		t.Error("a pipe in memory has no peer process")
 	}

@@ -107,7 +107,7 @@ func (r *Redactor) json(raw json.RawMessage, keys bool) (json.RawMessage, error)
 	if err := dec.Decode(&v); err != nil {
 		return nil, fmt.Errorf("redacting JSON: %w", err)
 	}
-	if _, err := dec.Token(); err != io.EOF { //nolint:errorlint // Token returns it bare
+	if _, err := dec.Token(); err != io.EOF {
 		return nil, fmt.Errorf("redacting JSON: more than one value")
 	}
 	var out bytes.Buffer
