@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,9 +15,8 @@ import (
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/host/platform"
+	"github.com/drawbridge-mcp/drawbridge/test/golden"
 )
-
-var update = flag.Bool("update", false, "write golden files")
 
 // The whole format: rows, links and head, for a key that is known.
 func TestGolden(t *testing.T) {
@@ -48,29 +46,12 @@ func TestGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "rows", []byte(got.String()))
+	golden.Check(t, filepath.Join("testdata", "rows.golden"), []byte(got.String()))
 	head, err := os.ReadFile(headPath(opts.Path))
 	if err != nil {
 		t.Fatal(err)
 	}
-	golden(t, "head", head)
-}
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".golden")
-	if *update {
-		if err := errors.Join(os.MkdirAll("testdata", 0o755), os.WriteFile(path, got, 0o644)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(got) != string(want) {
-		t.Errorf("%s changed:\n%s\nwant\n%s", path, got, want)
-	}
+	golden.Check(t, filepath.Join("testdata", "head.golden"), head)
 }
 
 func TestCall(t *testing.T) {

@@ -109,7 +109,7 @@ func readKey(path string) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading audit key: %w", err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	text, err := io.ReadAll(io.LimitReader(f, 4*keySize))
 	if err != nil {
 		return nil, fmt.Errorf("reading audit key: %w", err)

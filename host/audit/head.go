@@ -64,7 +64,7 @@ func readHead(path string, k keys) (head, error) {
 	if err != nil {
 		return head{}, fmt.Errorf("reading audit head: %w", err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	data, err := io.ReadAll(io.LimitReader(f, 2*slotSize+1))
 	if err != nil {
 		return head{}, fmt.Errorf("reading audit head: %w", err)

@@ -16,6 +16,8 @@ import (
 
 // schema is version 1. Everything that a row says is in its text, which the
 // chain covers: no column repeats it, since nothing would cover that.
+//
+//nolint:dupword // the column text is of type text
 const schema = `
 create table if not exists log(
 	seq  integer primary key,

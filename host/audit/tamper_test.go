@@ -94,7 +94,7 @@ func TestTampering(t *testing.T) {
 			}
 			l, err := Open(t.Context(), opts)
 			if err == nil {
-				defer l.Close()
+				defer func() { _ = l.Close() }()
 			}
 			var e *abi.Error
 			if tt.refused != (errors.As(err, &e) && e.Code == abi.ErrUntrusted && e.Reason == abi.ReasonTampered && e.Hint != "") {
@@ -110,13 +110,33 @@ func TestHeadFile(t *testing.T) {
 		change func(*testing.T, Options)
 		detail string // empty: no problem
 	}{
-		{"removed", func(t *testing.T, o Options) { must(t, os.Remove(headPath(o.Path))) }, "its head file is gone"},
-		{"emptied", func(t *testing.T, o Options) { must(t, os.Truncate(headPath(o.Path), 0)) }, "its head file is gone"},
-		{"damaged", func(t *testing.T, o Options) { flip(t, o, 0, 5); flip(t, o, 1, 5) }, "it is damaged"},
-		{"cut short", func(t *testing.T, o Options) { must(t, os.Truncate(headPath(o.Path), 40)) }, "it is damaged"},
-		{"newest slot torn", func(t *testing.T, o Options) { flip(t, o, 1, 80) }, ""}, // row 41 is in slot 1
-		{"older slot torn", func(t *testing.T, o Options) { flip(t, o, 0, 80) }, ""},
+		{"removed", func(t *testing.T, o Options) {
+			t.Helper()
+			must(t, os.Remove(headPath(o.Path)))
+		}, "its head file is gone"},
+		{"emptied", func(t *testing.T, o Options) {
+			t.Helper()
+			must(t, os.Truncate(headPath(o.Path), 0))
+		}, "its head file is gone"},
+		{"damaged", func(t *testing.T, o Options) {
+			t.Helper()
+			flip(t, o, 0, 5)
+			flip(t, o, 1, 5)
+		}, "it is damaged"},
+		{"cut short", func(t *testing.T, o Options) {
+			t.Helper()
+			must(t, os.Truncate(headPath(o.Path), 40))
+		}, "it is damaged"},
+		{"newest slot torn", func(t *testing.T, o Options) {
+			t.Helper()
+			flip(t, o, 1, 80)
+		}, ""}, // row 41 is in slot 1
+		{"older slot torn", func(t *testing.T, o Options) {
+			t.Helper()
+			flip(t, o, 0, 80)
+		}, ""},
 		{"another log's", func(t *testing.T, o Options) {
+			t.Helper()
 			other := filled(t)
 			data, err := os.ReadFile(headPath(other.Path))
 			must(t, err)

@@ -226,7 +226,7 @@ func TestWatch(t *testing.T) {
 		}
 		cancel()
 		synctest.Wait()
-		for range idle { //nolint:revive // closed at the end
+		for range idle { // until it is closed
 		}
 		if _, ok := <-updates; ok {
 			t.Error("still open")

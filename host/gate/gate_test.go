@@ -189,7 +189,7 @@ func TestDeferredApproval(t *testing.T) {
 			t.Errorf("pending %+v", p)
 		}
 		approve(t, g, p.ID)
-		if p := only(t, g); p.State != StateApproved || p.Ends.Sub(time.Now()) != AnswerFor {
+		if p := only(t, g); p.State != StateApproved || time.Until(p.Ends) != AnswerFor {
 			t.Errorf("approved %+v", p)
 		}
 		// Others don't get it: another principal, another argument, another version.

@@ -52,9 +52,15 @@ func TestPolicy(t *testing.T) {
 
 func TestPolicyCheck(t *testing.T) {
 	for _, r := range []Rule{
-		{}, {Tool: "x"}, {Tool: "x", Decision: "Allow"}, {Decision: "yes"},
-		{Decision: DecisionAllow}, {Tool: "*", Decision: DecisionAllow}, {Tool: "*.*", Decision: DecisionAllow},
-		{Connector: "**", Decision: DecisionAllow}, {Principal: "laptop", Decision: DecisionAllow},
+		{},
+		{Tool: "x"},
+		{Tool: "x", Decision: "Allow"},
+		{Decision: "yes"},
+		{Decision: DecisionAllow},
+		{Tool: "*", Decision: DecisionAllow},
+		{Tool: "*.*", Decision: DecisionAllow},
+		{Connector: "**", Decision: DecisionAllow},
+		{Principal: "laptop", Decision: DecisionAllow},
 	} {
 		if _, err := New(Options{Policy: Policy{Rules: []Rule{r}}}); !errors.Is(err, abi.ErrInvalidArgs) {
 			t.Errorf("rule %+v: %v", r, err)

@@ -3,14 +3,13 @@ package gate
 import (
 	"encoding/json"
 	"errors"
-	"flag"
-	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/test/golden"
 )
 
 func subject() Subject {
@@ -32,30 +31,8 @@ func subject() Subject {
 }
 
 func TestPreimageGolden(t *testing.T) {
-	golden(t, "approval.preimage", subject().preimage())
+	golden.Check(t, filepath.Join("testdata", "approval.preimage.golden"), subject().preimage())
 }
-
-func golden(t *testing.T, name string, got []byte) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".golden")
-	if *update {
-		if err := os.MkdirAll("testdata", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if string(got) != string(want) {
-		t.Errorf("%s changed:\n%s\nwant\n%s", path, got, want)
-	}
-}
-
-var update = flag.Bool("update", false, "write golden files")
 
 // Every field, the fields of fields included, by reflection: a field that is
 // added and forgotten in the preimage fails here.

@@ -190,9 +190,10 @@ func (b bound) equal(v string) bool {
 	case abi.TransformHTML:
 		quotes := strings.NewReplacer("&quot;", "&#34;", "&apos;", "&#39;", "&#039;", "&#39;")
 		return quotes.Replace(v) == html.EscapeString(want)
-	default:
+	case abi.TransformExact:
 		return v == want
 	}
+	return v == want
 }
 
 // lines writes every line end as LF: form submission turns LF and CR into CRLF.

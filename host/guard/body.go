@@ -48,13 +48,15 @@ func decodeBody(enc abi.Encoding, contentType string, data []byte) ([]origin.Pai
 		return nil, err
 	}
 	switch enc {
+	case abi.EncodingURLEncoded:
+		return origin.ParseQuery(string(data))
 	case abi.EncodingMultipart:
 		return parseMultipart(data, boundary)
 	case abi.EncodingJSON:
 		return flattenJSON(data)
-	default:
-		return origin.ParseQuery(string(data))
+	case abi.EncodingNone: // above
 	}
+	return nil, fmt.Errorf("unknown encoding %q", enc)
 }
 
 // checkContentType asks for the one media type, with the boundary that multipart

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -26,7 +27,7 @@ func multipart(parts ...string) string {
 func TestMultipart(t *testing.T) {
 	comment := []string{"id", "12", "UpdateType", "private", "UpdateContent", "two\r\nlines …", "CSRF", token, "SubmitTicket", "1"}
 	plus := func(parts ...string) string {
-		return multipart(append(comment[:len(comment):len(comment)], parts...)...)
+		return multipart(slices.Concat(comment, parts)...)
 	}
 	good := multipart(comment...)
 	emptyFile := "Attach\"; filename=\"\"\r\nContent-Type: application/octet-stream"

@@ -41,9 +41,9 @@ func (k Kind) isResource() bool {
 	switch k {
 	case KindStylesheet, KindImage, KindMedia, KindFont, KindScript, KindTextTrack, KindXHR, KindFetch, KindManifest:
 		return true
-	default:
-		return false
+	case KindDocument, KindSubframe, KindWebSocket, KindPing, KindOther:
 	}
+	return false
 }
 
 // A Spec is what a guard enforces: signed definitions with the user's settings

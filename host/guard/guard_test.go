@@ -21,15 +21,13 @@ const (
 	update = "id=12&UpdateType=private&UpdateContent=two%0D%0Alines+%E2%80%A6&CSRF=" + token + "&SubmitTicket=1"
 )
 
-func constant(s string) *string { return &s }
-
-func patterns(t testing.TB, raw ...string) []origin.Pattern {
-	t.Helper()
+func patterns(tb testing.TB, raw ...string) []origin.Pattern {
+	tb.Helper()
 	var list []origin.Pattern
 	for _, r := range raw {
 		p, err := origin.ParsePattern(r)
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		list = append(list, p)
 	}
@@ -38,12 +36,12 @@ func patterns(t testing.TB, raw ...string) []origin.Pattern {
 
 // tracker is a ticket system's definition: two pages to read, a comment and a
 // link to write.
-func tracker(t testing.TB) guard.Spec {
-	t.Helper()
+func tracker(tb testing.TB) guard.Spec {
+	tb.Helper()
 	return guard.Spec{
 		Base:      rt,
-		Origins:   patterns(t, rt+"/*"),
-		Resources: patterns(t, rt+"/static/*", "https://cdn.example.com/*"),
+		Origins:   patterns(tb, rt+"/*"),
+		Resources: patterns(tb, rt+"/static/*", "https://cdn.example.com/*"),
 		Login:     []origin.Origin{idp},
 		LoginPage: &abi.Request{Method: "GET", Path: "/NoAuth/Login.html"},
 		Callback:  &abi.Request{Method: "POST", Path: "/oidc/callback"},
@@ -52,7 +50,7 @@ func tracker(t testing.TB) guard.Spec {
 			{Method: "GET", Path: "/Ticket/Display.html", Query: []abi.Param{{Name: "id", Any: abi.ValueInt}, {Name: "tab", Any: abi.ValueSlug, Optional: true}}},
 			{Method: "GET", Path: "/ticket/{id}/history", Params: []abi.Param{{Name: "id", Arg: "id"}}},
 			{Method: "POST", Path: "/graphql", Encoding: abi.EncodingJSON, Fields: []abi.Param{
-				{Name: "operationName", Const: constant("GetTicket")}, {Name: "variables.id", Any: abi.ValueInt}, {Name: "variables.deep", Any: abi.ValueText, Optional: true},
+				{Name: "operationName", Const: new("GetTicket")}, {Name: "variables.id", Any: abi.ValueInt}, {Name: "variables.deep", Any: abi.ValueText, Optional: true},
 			}},
 		},
 		Writes: []abi.Request{
@@ -69,18 +67,18 @@ func tracker(t testing.TB) guard.Spec {
 func commentFields() []abi.Param {
 	return []abi.Param{
 		{Name: "id", Arg: "id"},
-		{Name: "UpdateType", Const: constant("private")},
+		{Name: "UpdateType", Const: new("private")},
 		{Name: "UpdateContent", Arg: "text"},
 		{Name: "CSRF", Token: true},
 		{Name: "SubmitTicket", Any: abi.ValueInt},
 	}
 }
 
-func newGuard(t testing.TB, spec guard.Spec) *guard.Guard {
-	t.Helper()
+func newGuard(tb testing.TB, spec guard.Spec) *guard.Guard {
+	tb.Helper()
 	g, err := guard.New(spec)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return g
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/abi/origin"
@@ -157,14 +156,4 @@ func isSecret(p origin.Pair) bool {
 }
 
 // shorten bounds what an error repeats of a hostile value.
-func shorten(s string) string {
-	const limit = 300
-	if len(s) <= limit {
-		return s
-	}
-	cut := limit
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "…"
-}
+func shorten(s string) string { return abi.Shorten(s, 300) }
