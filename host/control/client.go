@@ -41,7 +41,7 @@ func (c *Client) Call(ctx context.Context, method string, params, result any) er
 	if err != nil {
 		return err
 	}
-	defer res.Body.Close()
+	defer func() { _ = res.Body.Close() }()
 	in := bufio.NewScanner(res.Body)
 	in.Buffer(make([]byte, 64<<10), maxEvent)
 	for in.Scan() {
@@ -60,7 +60,7 @@ func (c *Client) Call(ctx context.Context, method string, params, result any) er
 	return abi.Errorf(abi.ErrInternal, "control", "the daemon ended before it answered").WithHint("drawbridge doctor")
 }
 
-func (c *Client) post(ctx context.Context, method string, params any) (*http.Response, error) {
+func newRequest(ctx context.Context, method string, params any) (*http.Request, error) {
 	body, err := json.Marshal(params)
 	if err != nil {
 		return nil, err
@@ -70,12 +70,20 @@ func (c *Client) post(ctx context.Context, method string, params any) (*http.Res
 		return nil, err
 	}
 	req.Header.Set(headerVersion, strconv.Itoa(ProtocolVersion))
+	return req, nil
+}
+
+func (c *Client) post(ctx context.Context, method string, params any) (*http.Response, error) {
+	req, err := newRequest(ctx, method, params)
+	if err != nil {
+		return nil, err
+	}
 	res, err := c.http().Do(req)
 	if err != nil {
 		return nil, err
 	}
 	if res.StatusCode != http.StatusOK {
-		defer res.Body.Close()
+		defer func() { _ = res.Body.Close() }()
 		text, _ := io.ReadAll(io.LimitReader(res.Body, 512))
 		return nil, abi.Errorf(abi.ErrUnsupportedAction, "control", "the daemon answered %s: %q", res.Status, text).WithHint("drawbridge stop")
 	}
@@ -118,36 +126,40 @@ func (c *Client) reply(ctx context.Context, id, code string) error {
 // JoinMCP turns a connection to the daemon into the byte stream of one MCP
 // client called name.
 func (c *Client) JoinMCP(ctx context.Context, name string) (net.Conn, error) {
+	req, err := newRequest(ctx, "mcp", JoinParams{Client: name})
+	if err != nil {
+		return nil, err
+	}
 	conn, err := c.Dial(ctx)
 	if err != nil {
 		return nil, err
 	}
-	body, err := json.Marshal(JoinParams{Client: name})
-	if err != nil {
-		return nil, err
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://daemon/v1/mcp", bytes.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set(headerVersion, strconv.Itoa(ProtocolVersion))
-	if err := req.Write(conn); err != nil {
-		return nil, errors.Join(err, conn.Close())
-	}
 	in := bufio.NewReader(conn)
-	res, err := http.ReadResponse(in, req)
-	if err != nil {
-		return nil, errors.Join(err, conn.Close())
-	}
-	if res.StatusCode != http.StatusSwitchingProtocols {
-		defer conn.Close()
-		var e Event
-		if err := json.NewDecoder(io.LimitReader(res.Body, maxEvent)).Decode(&e); err == nil && e.Error != nil {
-			return nil, e.Error.abi()
-		}
-		return nil, abi.Errorf(abi.ErrInternal, "mcp", "the daemon answered %s", res.Status)
+	if err := join(conn, in, req); err != nil {
+		_ = conn.Close() // what went wrong is known
+		return nil, err
 	}
 	return &bufferedConn{Conn: conn, in: in}, nil
+}
+
+// join asks on conn and reads the header of the answer from in.
+func join(conn net.Conn, in *bufio.Reader, req *http.Request) error {
+	if err := req.Write(conn); err != nil {
+		return err
+	}
+	res, err := http.ReadResponse(in, req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode == http.StatusSwitchingProtocols {
+		return nil
+	}
+	var e Event
+	if err := json.NewDecoder(io.LimitReader(res.Body, maxEvent)).Decode(&e); err == nil && e.Error != nil {
+		return e.Error.abi()
+	}
+	return abi.Errorf(abi.ErrInternal, "mcp", "the daemon answered %s", res.Status)
 }
 
 // bufferedConn reads first what came with the answer's header.

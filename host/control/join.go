@@ -122,10 +122,10 @@ func (s *Server) joinMCP(w http.ResponseWriter, r *http.Request) {
 	}
 	conn, buf, err := http.NewResponseController(w).Hijack()
 	if err != nil {
-		s.Logger.Error("joining an MCP client", slog.Any("error", err))
+		s.Logger.ErrorContext(r.Context(), "joining an MCP client", slog.Any("error", err))
 		return
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	if _, err := fmt.Fprint(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: mcp\r\n\r\n"); err != nil {
 		return
 	}
@@ -134,9 +134,9 @@ func (s *Server) joinMCP(w http.ResponseWriter, r *http.Request) {
 	defer s.clients.add(client, principal.ID, cancel)()
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
-	s.Logger.Info("client joined", slog.String("client", principal.Name))
+	s.Logger.InfoContext(ctx, "client joined", slog.String("client", principal.Name))
 	if err := s.Daemon.ServeMCP(ctx, &bufferedConn{Conn: conn, in: buf.Reader}, principal); err != nil {
-		s.Logger.Info("client left", slog.String("client", principal.Name), slog.Any("error", err))
+		s.Logger.InfoContext(ctx, "client left", slog.String("client", principal.Name), slog.Any("error", err))
 	}
 }
 

@@ -47,9 +47,9 @@ type Status struct {
 	Problem map[string]*Error `json:"problems,omitempty"` // by namespace/name
 }
 
-func status(_ context.Context, r *request) (any, error) {
+func status(ctx context.Context, r *request) (any, error) {
 	st := r.server.Daemon.Status()
-	st.Tools = len(r.server.Host.Tools(context.Background(), host.Principal{}))
+	st.Tools = len(r.server.Host.Tools(ctx, host.Principal{}))
 	for name, e := range r.server.Host.Problems() {
 		if st.Problem == nil {
 			st.Problem = map[string]*Error{}

@@ -76,7 +76,7 @@ func (s *Server) sameProtocol(next http.Handler) http.Handler {
 		if got := r.Header.Get(headerVersion); got != strconv.Itoa(ProtocolVersion) {
 			e := abi.Errorf(abi.ErrUnsupportedAction, "control", "the running daemon is drawbridge %s and speaks protocol %d, this command %q", s.Version, ProtocolVersion, got).
 				WithHint("drawbridge stop")
-			writeEvent(w, Event{Error: wireError(e)})
+			_ = writeEvent(w, Event{Error: wireError(e)}) // the caller may be gone
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -125,7 +125,7 @@ func (s *Server) handler(m method) http.HandlerFunc {
 		if err != nil {
 			e := host.Safe(err)
 			if e.Code == abi.ErrInternal {
-				s.Logger.Error("control request", slog.String("method", hr.URL.Path), slog.Any("error", err))
+				s.Logger.ErrorContext(hr.Context(), "control request", slog.String("method", hr.URL.Path), slog.Any("error", err))
 			}
 			_ = r.send(Event{Error: wireError(e)}) // the caller may be gone
 		}
