@@ -145,8 +145,8 @@ func status(last reply, modern bool) int {
 
 // watch keeps a subscription's stream open, and ends it when its client's token is
 // revoked.
-func (h *httpHandler) watch(r *http.Request, who host.Principal, out *events) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(r.Context())
+func (h *httpHandler) watch(ctx context.Context, r *http.Request, who host.Principal, out *events) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
 	go func() {
 		defer cancel()
 		alive := time.NewTicker(keepAlive)

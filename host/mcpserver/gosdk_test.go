@@ -28,6 +28,7 @@ func (w withToken) RoundTrip(r *http.Request) (*http.Response, error) {
 func connectors() map[string]func(*testing.T, *Server) sdk.Transport {
 	return map[string]func(*testing.T, *Server) sdk.Transport{
 		"stdio": func(t *testing.T, s *Server) sdk.Transport {
+			t.Helper()
 			inR, inW := io.Pipe()
 			outR, outW := io.Pipe()
 			done := make(chan struct{})
@@ -43,6 +44,7 @@ func connectors() map[string]func(*testing.T, *Server) sdk.Transport {
 			return &sdk.IOTransport{Reader: outR, Writer: inW}
 		},
 		"http": func(t *testing.T, s *Server) sdk.Transport {
+			t.Helper()
 			return &sdk.StreamableClientTransport{
 				Endpoint:   "http://" + serveHTTP(t, s) + "/mcp",
 				HTTPClient: &http.Client{Transport: withToken("alice-token")},
@@ -55,6 +57,7 @@ func connectors() map[string]func(*testing.T, *Server) sdk.Transport {
 // everyClient runs a test with the official Go client, over both transports in
 // both eras.
 func everyClient(t *testing.T, o sdk.ClientOptions, test func(*testing.T, *fakeBackend, *Server, *sdk.ClientSession)) {
+	t.Helper()
 	for transport, connect := range connectors() {
 		for _, version := range []string{"2025-11-25", "2026-07-28"} {
 			t.Run(transport+"/"+version, func(t *testing.T) {
@@ -94,6 +97,7 @@ func onlyText(r *sdk.CallToolResult) string {
 
 func TestSDKListsTools(t *testing.T) {
 	everyClient(t, sdk.ClientOptions{}, func(t *testing.T, _ *fakeBackend, _ *Server, c *sdk.ClientSession) {
+		t.Helper()
 		list, err := c.ListTools(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -117,6 +121,7 @@ func TestSDKListsTools(t *testing.T) {
 
 func TestSDKCallsTools(t *testing.T) {
 	everyClient(t, sdk.ClientOptions{}, func(t *testing.T, b *fakeBackend, _ *Server, c *sdk.ClientSession) {
+		t.Helper()
 		r, err := callSDK(t.Context(), c, "tracker_list", nil)
 		if err != nil || r.IsError {
 			t.Fatalf("list: %v %+v", err, r)
@@ -164,6 +169,7 @@ func TestSDKGetsEveryProgress(t *testing.T) {
 		got[r.Params.ProgressToken] = append(got[r.Params.ProgressToken], r.Params.Progress)
 	}}
 	everyClient(t, o, func(t *testing.T, _ *fakeBackend, _ *Server, c *sdk.ClientSession) {
+		t.Helper()
 		for i := range runs {
 			token := fmt.Sprintf("%s-%d", t.Name(), i)
 			p := &sdk.CallToolParams{Name: "tracker_progress", Arguments: map[string]any{"n": reports}}
@@ -188,6 +194,7 @@ func TestSDKGetsEveryProgress(t *testing.T) {
 
 func TestSDKCancels(t *testing.T) {
 	everyClient(t, sdk.ClientOptions{}, func(t *testing.T, b *fakeBackend, _ *Server, c *sdk.ClientSession) {
+		t.Helper()
 		ctx, cancel := context.WithCancel(t.Context())
 		result := make(chan error, 1)
 		go func() {
@@ -211,6 +218,7 @@ func TestSDKCancels(t *testing.T) {
 
 func TestSDKParallelCalls(t *testing.T) {
 	everyClient(t, sdk.ClientOptions{}, func(t *testing.T, _ *fakeBackend, _ *Server, c *sdk.ClientSession) {
+		t.Helper()
 		var wg sync.WaitGroup
 		for i := range 64 {
 			wg.Go(func() {
@@ -235,6 +243,7 @@ func TestSDKHearsOfNewTools(t *testing.T) {
 	heard := make(chan struct{}, 100)
 	o := sdk.ClientOptions{ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { heard <- struct{}{} }}
 	everyClient(t, o, func(t *testing.T, b *fakeBackend, s *Server, c *sdk.ClientSession) {
+		t.Helper()
 		await(t, "the client to listen", func() bool {
 			s.hub.mu.Lock()
 			defer s.hub.mu.Unlock()

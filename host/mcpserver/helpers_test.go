@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -341,6 +342,14 @@ func modernHeaders(method, name string) func(*http.Request) {
 		if name != "" {
 			r.Header.Set("Mcp-Name", name)
 		}
+	}
+}
+
+// wantCancelled waits until a waiting call was cancelled.
+func wantCancelled(t *testing.T, b *fakeBackend) {
+	t.Helper()
+	if err := receive(t, b.ended); !errors.Is(err, context.Canceled) {
+		t.Errorf("context ended with %v", err)
 	}
 }
 

@@ -278,7 +278,7 @@ func (h *httpHandler) answer(w http.ResponseWriter, r *http.Request, p *peer, m 
 			refuse(w, http.StatusNotAcceptable, "text/event-stream must be accepted")
 			return
 		}
-		ctx, stop := h.watch(r, p.who, out)
+		ctx, stop := h.watch(r.Context(), r, p.who, out)
 		defer stop()
 		out.finish(p.answer(ctx, m, out), m.modern())
 		return

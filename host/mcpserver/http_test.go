@@ -403,8 +403,8 @@ func TestHTTPModernCancelReachesNobody(t *testing.T) {
 		}
 	}
 	select {
-	case <-b.ended:
-		t.Fatal("cancelled")
+	case err := <-b.ended:
+		t.Fatalf("cancelled: %v", err)
 	default:
 	}
 	close(b.release)
@@ -478,7 +478,7 @@ func TestHTTPDisconnectCancels(t *testing.T) {
 		"Mcp-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/call\r\nMcp-Name: tracker_wait\r\nContent-Length: %d\r\n\r\n%s", addr, len(body), body)
 	b.awaitStarted(t, 1)
 	_ = c.Close()
-	receive(t, b.ended)
+	wantCancelled(t, b)
 }
 
 func dial(t *testing.T, addr string) (net.Conn, error) {

@@ -83,9 +83,11 @@ func rpcFor(e *strictjson.Error) *rpcError {
 	case strictjson.Syntax, strictjson.TrailingData, strictjson.ByteOrderMark,
 		strictjson.InvalidUTF8, strictjson.LoneSurrogate:
 		return rpcErrorf(mcp.PARSE_ERROR, "parse error: %v", e)
-	default:
-		return rpcErrorf(mcp.INVALID_REQUEST, "invalid request: %v", e)
+	case strictjson.TooLarge, strictjson.TooDeep, strictjson.DuplicateKey, strictjson.UnknownKey,
+		strictjson.FoldedKey, strictjson.ControlCharacter, strictjson.BidiControl, strictjson.NotInteger,
+		strictjson.OutOfRange, strictjson.WrongType, strictjson.BadDestination:
 	}
+	return rpcErrorf(mcp.INVALID_REQUEST, "invalid request: %v", e)
 }
 
 // refusedMessage is a refused message with its id alone, so that its client needn't

@@ -36,8 +36,8 @@ func TestHTTPSessionBelongsToItsPrincipal(t *testing.T) {
 		}
 	}
 	select {
-	case <-b.ended:
-		t.Error("the thief cancelled a call")
+	case err := <-b.ended:
+		t.Errorf("the thief cancelled a call: %v", err)
 	default:
 	}
 	close(b.release)
@@ -92,7 +92,7 @@ func TestHTTPSessionEnd(t *testing.T) {
 	if r := do(t, http.MethodDelete, addr, "", session); r.StatusCode != http.StatusNoContent {
 		t.Errorf("status %d", r.StatusCode)
 	}
-	receive(t, b.ended)
+	wantCancelled(t, b)
 	if got := receive(t, status); got != http.StatusAccepted {
 		t.Errorf("the call in the ended session: status %d", got)
 	}
@@ -117,7 +117,7 @@ func TestHTTPSessionCancel(t *testing.T) {
 	}()
 	b.awaitStarted(t, 1)
 	post(t, addr, cancelLine(`"x"`), session)
-	receive(t, b.ended)
+	wantCancelled(t, b)
 	if got := receive(t, status); got != "202" {
 		t.Errorf("a cancelled call was answered: %s", got)
 	}

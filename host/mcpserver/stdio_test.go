@@ -85,8 +85,8 @@ func TestStdioCancelledIsNotAnswered(t *testing.T) {
 		c.send(callLine(1, "tracker_list", "{}"))
 		c.recv()
 		select {
-		case <-b.ended:
-			t.Errorf("id %s: cancelled by another id", id)
+		case err := <-b.ended:
+			t.Errorf("id %s: cancelled by another id: %v", id, err)
 		default:
 		}
 		c.send(cancelLine(strings.ReplaceAll(id, `\u0062`, "b")))

@@ -116,8 +116,11 @@ func TestHostileDefinitions(t *testing.T) {
 
 func TestNameStyles(t *testing.T) {
 	defs := []host.ToolDef{
-		{Name: "b_list", Dotted: "b.list"}, {Name: "a_list", Dotted: "a.list"},
-		{Name: "a_get", Dotted: "a.get"}, {Name: "get_it", Dotted: "get.it"}, {Name: "it_x", Dotted: "it.get_it"},
+		{Name: "b_list", Dotted: "b.list"},
+		{Name: "a_list", Dotted: "a.list"},
+		{Name: "a_get", Dotted: "a.get"},
+		{Name: "get_it", Dotted: "get.it"},
+		{Name: "it_x", Dotted: "it.get_it"},
 	}
 	for i := range defs {
 		defs[i].Input = json.RawMessage(`{"type":"object"}`)

@@ -1,7 +1,6 @@
 package mcpserver
 
 import (
-	"flag"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -11,9 +10,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 
 	"github.com/drawbridge-mcp/drawbridge/host"
+	"github.com/drawbridge-mcp/drawbridge/test/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the server's lines in testdata")
 
 // A step is one client line with the server lines that follow it.
 type step struct {
@@ -79,12 +77,12 @@ func compare(t *testing.T, file string, a *txtar.Archive, want, got []step) {
 		}
 		if g := strings.Join(got[i].server, "\n"); g != strings.Join(w.server, "\n") {
 			differ = true
-			if !*update {
+			if !golden.Update() {
 				t.Errorf("after > %s\n got %s\nwant %s", w.client, g, strings.Join(w.server, "\n     "))
 			}
 		}
 	}
-	if differ && *update {
+	if differ && golden.Update() {
 		a.Files[0].Data = []byte(b.String())
 		if err := os.WriteFile(file, txtar.Format(a), 0o600); err != nil {
 			t.Fatal(err)
@@ -95,6 +93,7 @@ func compare(t *testing.T, file string, a *txtar.Archive, want, got []step) {
 // playLines sends each client line, and a ping after it whose answer ends the
 // server's lines of that step.
 func playLines(t *testing.T, steps []step) []step {
+	t.Helper()
 	c := serveLines(t, New(newFakeBackend(), Options{Version: "1.2.3", Instructions: "Be careful."}), alice)
 	var got []step
 	for _, s := range steps {
@@ -103,7 +102,7 @@ func playLines(t *testing.T, steps []step) []step {
 		for range s.server {
 			g.server = append(g.server, canonical(t, c.recv()))
 		}
-		if *update && len(s.server) == 0 && strings.Contains(s.client, `"id"`) {
+		if golden.Update() && len(s.server) == 0 && strings.Contains(s.client, `"id"`) {
 			g.server = append(g.server, canonical(t, c.recv()))
 		}
 		got = append(got, g)
@@ -116,6 +115,7 @@ func playLines(t *testing.T, steps []step) []step {
 
 // playHTTP posts each client line.
 func playHTTP(t *testing.T, steps []step) []step {
+	t.Helper()
 	addr := serveHTTP(t, New(newFakeBackend(), Options{Version: "1.2.3", Instructions: "Be careful."}))
 	session := func(*http.Request) {}
 	var got []step
@@ -162,18 +162,7 @@ func TestDefinitionsSnapshot(t *testing.T) {
 				continue
 			}
 			file := filepath.Join("testdata", "definition-"+string(style)+".json")
-			if *update {
-				if err := os.WriteFile(file, d.JSON, 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if string(want) != string(d.JSON) {
-				t.Errorf("%s:\n got %s\nwant %s", style, d.JSON, want)
-			}
+			golden.Check(t, file, d.JSON)
 		}
 	}
 }
