@@ -108,6 +108,10 @@ func guestError(t *tool, e *abi.ErrorData) error {
 	switch e.Code {
 	case abi.ErrUntrusted, abi.ErrConfirmationRequired, abi.ErrConfirmationDenied, abi.ErrConsentPending, abi.ErrInternal:
 		return abi.Errorf(abi.ErrInvalidResult, t.Name, "the connector may not return %q", e.Code)
+	case abi.ErrAuthExpired, abi.ErrForbidden, abi.ErrNotFound, abi.ErrSelectorDrift, abi.ErrTargetAmbiguous,
+		abi.ErrCoveredBy, abi.ErrStaleRef, abi.ErrTimeout, abi.ErrDialogOpen, abi.ErrOriginDenied,
+		abi.ErrCapabilityDenied, abi.ErrOutcomeUnknown, abi.ErrInvalidArgs, abi.ErrInvalidResult, abi.ErrGuestTrap,
+		abi.ErrLimitExceeded, abi.ErrBrowserGone, abi.ErrPageCrashed, abi.ErrPageClosed, abi.ErrUnsupportedAction:
 	}
 	err := &abi.Error{Code: e.Code, Op: t.Name, Msg: e.Message}
 	if e.Code == abi.ErrAuthExpired {

@@ -47,7 +47,7 @@ func (h *Host) Call(ctx context.Context, r CallRequest) CallResult {
 		defer cancel()
 		err = c.stages(ctx)
 	}
-	return c.result(err)
+	return c.result(ctx, err)
 }
 
 // stages is the order of a call. The gate is asked only once the caller's
@@ -229,17 +229,17 @@ func (c *call) close() {
 }
 
 // result settles what the call came to, and writes the audit log's second row.
-func (c *call) result(err error) CallResult {
+func (c *call) result(ctx context.Context, err error) CallResult {
 	var e *abi.Error
 	if err != nil {
 		e = c.outcome(err)
 	}
-	c.host.journal.end(c, e)
+	c.host.journal.end(ctx, c, e)
 	if e == nil {
 		return CallResult{Structured: c.out, AuditID: c.id, Origin: string(c.tool.conn.site.base.Origin())}
 	}
 	if e.Code == abi.ErrInternal {
-		c.host.opts.Logger.Error("call", slog.String("call", c.id), slog.Any("error", err))
+		c.host.opts.Logger.ErrorContext(ctx, "call", slog.String("call", c.id), slog.Any("error", err))
 		e = &abi.Error{Code: abi.ErrInternal, Msg: "internal error, in the audit log as " + c.id}
 	}
 	return CallResult{Err: e, AuditID: c.id}

@@ -122,6 +122,8 @@ func (c *catalog) add(h *Host, in registry.Entry) error {
 // module opens a compiled module. Machine code that another version of the
 // compiler made, or none at all, is made anew, which takes seconds: it happens
 // once after an upgrade.
+//
+//nolint:contextcheck // a host that was begun to be loaded is loaded
 func (h *Host) module(wasm []byte, granted []abi.Capability) (*sandbox.Module, error) {
 	m, err := h.opts.Sandbox.Module(wasm, granted)
 	if !errors.Is(err, sandbox.ErrNotCompiled) {

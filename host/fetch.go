@@ -56,9 +56,9 @@ func (g *grantedPage) fetch(ctx context.Context, request []byte) (*abi.FetchAnsw
 }
 
 // refusedFetch prefers the guard's reason to the browser's "failed to fetch".
-func (g *grantedPage) refusedFetch(err error, url string) error {
+func (g *grantedPage) refusedFetch(err error, target string) error {
 	for _, r := range g.page.Refused() {
-		if r.URL == url {
+		if r.URL == target {
 			return r.Err
 		}
 	}

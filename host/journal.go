@@ -31,6 +31,9 @@ const (
 	journalTimeout = 10 * time.Second
 )
 
+// newJournal starts the one goroutine that writes rows, until close.
+//
+//nolint:contextcheck // it writes for all calls
 func newJournal(log *audit.Log, logger *slog.Logger) *journal {
 	j := &journal{log: log, logger: logger, queue: make(chan func(context.Context), journalQueue), done: make(chan struct{})}
 	go func() {
@@ -65,7 +68,7 @@ func (j *journal) begin(ctx context.Context, c *call) error {
 
 // end writes how a call ended. It outlives the call's context: what happened
 // has to be written down even when the caller is gone.
-func (j *journal) end(c *call, e *abi.Error) {
+func (j *journal) end(ctx context.Context, c *call, e *abi.Error) {
 	if c.tool == nil {
 		return // no such tool: nothing ran
 	}
@@ -77,7 +80,7 @@ func (j *journal) end(c *call, e *abi.Error) {
 		out.Requests = c.guard.Sent()
 	}
 	if c.row != "" {
-		ctx, cancel := context.WithTimeout(context.Background(), journalTimeout)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), journalTimeout)
 		defer cancel()
 		j.report(c, j.log.End(ctx, c.row, out))
 		return

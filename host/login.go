@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
@@ -16,7 +17,7 @@ type FormLogin struct {
 	Password string
 }
 
-// LoginWait is how long a person has to sign in in the visible browser.
+// LoginWait is how long a person has for signing in, in the visible browser.
 const LoginWait = 10 * time.Minute
 
 // Login signs in at a connector's site. With form it types the fields that the
@@ -51,7 +52,7 @@ func (h *Host) formLogin(ctx context.Context, conn *connector, form *FormLogin) 
 	if err != nil {
 		return "", err
 	}
-	defer page.Close()
+	defer func() { _ = page.Close() }()
 	v, err := h.visitLogin(ctx, conn, page, f.Password)
 	if err != nil || v.Class == browser.SignedIn {
 		return h.finishLogin(ctx, conn, err)
@@ -90,7 +91,7 @@ func (conn *connector) loginPolicy() func(browser.Request) error {
 				return nil
 			}
 		}
-		for _, p := range append(conn.site.origins[:len(conn.site.origins):len(conn.site.origins)], conn.site.resources...) {
+		for _, p := range slices.Concat(conn.site.origins, conn.site.resources) {
 			if p.Match(u) {
 				return nil
 			}
@@ -146,7 +147,7 @@ func (h *Host) headedLogin(ctx context.Context, conn *connector) (account string
 	if err != nil {
 		return "", err
 	}
-	defer page.Close()
+	defer func() { _ = page.Close() }()
 	u, err := conn.site.url(conn.def.Login.Path)
 	if err != nil {
 		return "", err
