@@ -4,6 +4,7 @@ package main
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -49,9 +50,7 @@ func row(id int, changes map[string]any) map[string]any {
 		"created": "2026-01-02T03:04:05Z", "updated": "2026-01-03T03:04:05Z", "due": "2026-02-01T00:00:00Z",
 		"url": "http://tracker.localhost/issues/1",
 	}
-	for k, v := range changes {
-		r[k] = v
-	}
+	maps.Copy(r, changes)
 	return r
 }
 

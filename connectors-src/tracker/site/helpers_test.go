@@ -90,7 +90,7 @@ func (b *browser) do(req *http.Request) response {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	defer resp.Body.Close()
+	defer func() { _ = resp.Body.Close() }()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil {
 		b.t.Fatal(err)

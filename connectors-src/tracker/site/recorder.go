@@ -25,7 +25,7 @@ func NewRecorder(ctx context.Context, host string) (*Recorder, error) {
 		return nil, err
 	}
 	r := &Recorder{log: newRequestLog(), server: srv}
-	srv.serve(r.log.record(host, http.HandlerFunc(r.answer)), func(_ net.Conn, st http.ConnState) {
+	srv.serve(ctx, r.log.record(host, http.HandlerFunc(r.answer)), func(_ net.Conn, st http.ConnState) {
 		if st == http.StateNew {
 			r.conns.Add(1)
 		}

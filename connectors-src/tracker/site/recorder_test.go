@@ -45,8 +45,11 @@ func TestRecorderSeesEverything(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := []struct{ method, target, body string }{
-		{"GET", "/v/redirected?a=1", ""}, {"POST", "/v/posted", "secret"}, {"OPTIONS", "/v/preflight", ""},
-		{"GET", "/v/ws", ""}, {"WS", "/v/ws", "a frame"},
+		{"GET", "/v/redirected?a=1", ""},
+		{"POST", "/v/posted", "secret"},
+		{"OPTIONS", "/v/preflight", ""},
+		{"GET", "/v/ws", ""},
+		{"WS", "/v/ws", "a frame"},
 	}
 	got := evil.Requests()
 	if len(got) != len(want) {

@@ -40,9 +40,9 @@ func listen(ctx context.Context, host string, port int) (*server, error) {
 }
 
 // serve answers in the background until close, which ends requests too, also
-// those whose connection became a WebSocket. conns may be nil.
-func (s *server) serve(h http.Handler, conns func(net.Conn, http.ConnState)) {
-	ctx, cancel := context.WithCancel(context.Background())
+// those whose connection became a WebSocket, and not before. conns may be nil.
+func (s *server) serve(ctx context.Context, h http.Handler, conns func(net.Conn, http.ConnState)) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.cancel = cancel
 	s.http = &http.Server{
 		Handler:           h,

@@ -75,7 +75,7 @@ func (s *Site) Start(ctx context.Context) error {
 	s.app, s.assets, s.id = opened[0], opened[1], opened[2]
 	handlers := []http.Handler{s.appHandler(), s.assetsHandler(), s.identityHandler()}
 	for i, srv := range opened {
-		srv.serve(s.log.record(srv.host, srv.onlyHost(handlers[i])), nil)
+		srv.serve(ctx, s.log.record(srv.host, srv.onlyHost(handlers[i])), nil)
 	}
 	context.AfterFunc(ctx, func() { _ = s.Close() })
 	return nil

@@ -52,7 +52,7 @@ func TestStartFailsWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer taken.Close()
+	defer func() { _ = taken.Close() }()
 	free, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp4", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +71,7 @@ func TestStartFailsWhole(t *testing.T) {
 	if err != nil {
 		t.Fatalf("the app's port is still taken: %v", err)
 	}
-	defer again.Close()
+	defer func() { _ = again.Close() }()
 	if err := s.Close(); err != nil {
 		t.Errorf("closing a site that did not start: %v", err)
 	}
