@@ -29,7 +29,7 @@ func (a *app) auditCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			defer log.Close()
+			defer func() { _ = log.Close() }()
 			list, err := log.List(cmd.Context(), f)
 			if err != nil {
 				return err
@@ -77,7 +77,7 @@ func (a *app) auditVerifyCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			defer log.Close()
+			defer func() { _ = log.Close() }()
 			rep, err := log.Verify(cmd.Context())
 			if err != nil {
 				return err

@@ -77,7 +77,7 @@ func (a *app) buildConnector(ctx context.Context, p buildPlan) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(p.out, 0o755); err != nil {
+	if err := os.MkdirAll(p.out, 0o755); err != nil { //nolint:gosec // what is in it is made to be published
 		return err
 	}
 	if err := os.Remove(filepath.Join(p.out, signatureFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -111,7 +111,7 @@ func makeRelease(m abi.Manifest, wasm []byte, p buildPlan) (abi.Release, error) 
 }
 
 // module returns the connector's WASM bytes.
-func (a *app) module(ctx context.Context, p buildPlan) ([]byte, error) {
+func (a *app) module(ctx context.Context, p buildPlan) (_ []byte, err error) {
 	if p.wasm != "" {
 		return os.ReadFile(p.wasm)
 	}
@@ -119,7 +119,7 @@ func (a *app) module(ctx context.Context, p buildPlan) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(tmp)
+	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
 	out := filepath.Join(tmp, moduleFile)
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()

@@ -60,12 +60,10 @@ const (
 	demoComment    = "Seen again on Ünïcödé paths 🌉\nsecond line"
 )
 
-// demoTimeout bounds the whole demo, connector builds included.
+// demoTimeout bounds all steps together, connector builds included.
 const demoTimeout = 10 * time.Minute
 
 func (a *app) demo(ctx context.Context, source string, keep bool) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, demoTimeout)
-	defer cancel()
 	d := &demoRun{out: a.stdout}
 	if d.source, err = filepath.Abs(source); err != nil {
 		return err
@@ -77,13 +75,23 @@ func (a *app) demo(ctx context.Context, source string, keep bool) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, d.cleanUp(base)) }()
+	defer func() { err = errors.Join(err, d.cleanUp(context.WithoutCancel(ctx), base)) }()
 	d.home, d.work = filepath.Join(base, "home"), filepath.Join(base, "work")
 	for _, dir := range []string{d.home, d.work} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return err
 		}
 	}
+	if err := d.all(ctx); err != nil {
+		return err
+	}
+	return d.finish(ctx, keep)
+}
+
+// all runs the steps within demoTimeout.
+func (d *demoRun) all(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, demoTimeout)
+	defer cancel()
 	for _, step := range d.steps() {
 		d.step++
 		fmt.Fprintf(d.out, "\n[%d] %s\n", d.step, step.title)
@@ -91,7 +99,7 @@ func (a *app) demo(ctx context.Context, source string, keep bool) (err error) {
 			return fmt.Errorf("step %d, %s: %w", d.step, step.title, err)
 		}
 	}
-	return d.finish(ctx, keep, cancel)
+	return nil
 }
 
 type demoStep struct {
@@ -182,7 +190,7 @@ func (d *demoRun) publish(ctx context.Context, source string) error {
 
 func (d *demoRun) startSite(ctx context.Context) error {
 	d.site = site.New(site.Options{})
-	if err := d.site.Start(ctx); err != nil {
+	if err := d.site.Start(context.WithoutCancel(ctx)); err != nil { // until cleanUp
 		return err
 	}
 	d.say("tracker at %s, assets at %s, identity provider at %s", d.site.AppURL(), d.site.AssetsURL(), d.site.IdentityURL())
@@ -242,8 +250,8 @@ func (d *demoRun) connect(ctx context.Context) error {
 }
 
 // cleanUp ends what the demo started and removes its files.
-func (d *demoRun) cleanUp(base string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+func (d *demoRun) cleanUp(ctx context.Context, base string) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	if d.mcp != nil {
 		d.mcp.close()

@@ -126,7 +126,7 @@ func (d *demoRun) trespass(ctx context.Context) error {
 	}
 	d.say("refused: %v", err)
 	if !strings.Contains(err.Error(), string(abi.ErrOriginDenied)) {
-		return fmt.Errorf("want %s, got: %w", abi.ErrOriginDenied, err)
+		return fmt.Errorf("want %q, got: %w", string(abi.ErrOriginDenied), err)
 	}
 	for _, r := range d.site.Requests()[before:] {
 		if strings.Contains(r.Target, "/close") {
@@ -144,7 +144,8 @@ func (d *demoRun) audit(ctx context.Context) error {
 	return d.run(ctx, "audit", "verify")
 }
 
-func (d *demoRun) finish(ctx context.Context, keep bool, cancel context.CancelFunc) error {
+// finish says what to paste. With keep the host runs on until the user interrupts.
+func (d *demoRun) finish(ctx context.Context, keep bool) error {
 	fmt.Fprintf(d.out, `
 All steps passed. To connect your own MCP client, paste into its configuration:
 
@@ -161,7 +162,6 @@ The demo's host keeps running; so that your client joins it, add to that entry
 
 Interrupt (Ctrl-C) to stop it.
 `, "DRAWBRIDGE_HOME", d.home, httpPortVar, "0")
-	_ = cancel // keeping runs until the user interrupts, not until the demo's time is over
 	<-ctx.Done()
 	return nil
 }

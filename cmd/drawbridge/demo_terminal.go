@@ -114,7 +114,7 @@ func (d *demoRun) typed(ctx context.Context, keys []keystroke, args ...string) e
 	if err != nil {
 		return err
 	}
-	defer tty.Close()
+	defer func() { _ = tty.Close() }()
 	seen, err := play(ctx, tty, keys)
 	d.say("%s", strings.ReplaceAll(strings.Trim(seen, "\r\n"), "\r", ""))
 	if werr := cmd.Wait(); werr != nil {

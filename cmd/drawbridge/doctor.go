@@ -73,8 +73,7 @@ func verdict(check, detail string, err error) finding {
 		return finding{Check: check, OK: true, Detail: detail}
 	}
 	f := finding{Check: check, Detail: err.Error()}
-	var e *abi.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*abi.Error](err); ok {
 		f.Hint = e.Hint
 	}
 	return f

@@ -26,7 +26,7 @@ terminal and types them into the page, for machines without a display.`,
 					return err
 				}
 			} else {
-				a.note("sign in in the browser window that opens; this command ends when the site knows you")
+				a.note("sign in, in the browser window that opens; this command ends when the site knows you")
 			}
 			var res control.LoginResult
 			if err := a.call(cmd.Context(), "login", p, &res); err != nil {

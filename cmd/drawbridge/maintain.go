@@ -52,13 +52,18 @@ func (a *app) registryInitCmd() *cobra.Command {
 	return cmd
 }
 
-// maintain opens a registry for a change.
-func (a *app) maintain(dir string) (*registry.Maintainer, error) {
+// change opens the registry in dir and makes one change to it, signed with the
+// maintainer's key.
+func (k *keyFlag) change(a *app, dir string, do func(*registry.Maintainer, registry.Keys) error) error {
+	keys, _, err := k.keys(a)
+	if err != nil {
+		return err
+	}
 	abs, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return registry.OpenMaintainer(abs, nil), nil
+	return do(registry.OpenMaintainer(abs, nil), keys)
 }
 
 func (a *app) registryPublisherCmd() *cobra.Command {
@@ -80,15 +85,10 @@ func (a *app) registryPublisherCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			keys, _, err := k.keys(a)
+			err = k.change(a, args[0], func(m *registry.Maintainer, keys registry.Keys) error {
+				return m.AddPublisher(cmd.Context(), keys, args[1], cert)
+			})
 			if err != nil {
-				return err
-			}
-			m, err := a.maintain(args[0])
-			if err != nil {
-				return err
-			}
-			if err := m.AddPublisher(cmd.Context(), keys, args[1], cert); err != nil {
 				return err
 			}
 			a.show(map[string]string{"namespace": args[1], "publisher": string(cert.Fingerprint)}, func(w io.Writer) {
@@ -106,15 +106,10 @@ func (a *app) registryRefreshCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "refresh DIR", Short: "sign a new snapshot, before the last one expires", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			keys, _, err := k.keys(a)
+			err := k.change(a, args[0], func(m *registry.Maintainer, keys registry.Keys) error {
+				return m.Refresh(cmd.Context(), keys)
+			})
 			if err != nil {
-				return err
-			}
-			m, err := a.maintain(args[0])
-			if err != nil {
-				return err
-			}
-			if err := m.Refresh(cmd.Context(), keys); err != nil {
 				return err
 			}
 			a.show(map[string]string{"refreshed": args[0]}, func(w io.Writer) { fmt.Fprintf(w, "%s has a new snapshot\n", args[0]) })
@@ -139,15 +134,10 @@ func (a *app) connectorPublishCmd() *cobra.Command {
 				}
 				*into = data
 			}
-			keys, _, err := k.keys(a)
+			err := k.change(a, dir, func(m *registry.Maintainer, keys registry.Keys) error {
+				return m.Publish(cmd.Context(), keys, s)
+			})
 			if err != nil {
-				return err
-			}
-			m, err := a.maintain(dir)
-			if err != nil {
-				return err
-			}
-			if err := m.Publish(cmd.Context(), keys, s); err != nil {
 				return err
 			}
 			a.show(map[string]string{"published": args[0], "registry": dir}, func(w io.Writer) { fmt.Fprintf(w, "published %s into %s\n", args[0], dir) })

@@ -51,7 +51,7 @@ type daemon struct {
 	logger  *slog.Logger
 }
 
-func (a *app) serve(ctx context.Context, port int) error {
+func (a *app) serve(ctx context.Context, port int) (err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	dirs, err := a.dirs()
@@ -60,18 +60,17 @@ func (a *app) serve(ctx context.Context, port int) error {
 	}
 	lock, err := platform.Lock(ctx, dirs.LockFile(), platform.LockInfo{PID: os.Getpid(), Version: version})
 	if err != nil {
-		var held *platform.HeldError
-		if errors.As(err, &held) {
+		if held, ok := errors.AsType[*platform.HeldError](err); ok {
 			return abi.Errorf(abi.ErrUnsupportedAction, "serve", "a daemon is already running (process %d): %w", held.Info.PID, err).WithHint("drawbridge stop")
 		}
 		return err
 	}
-	defer lock.Unlock()
+	defer func() { err = errors.Join(err, lock.Unlock()) }()
 	d := &daemon{stop: stop, started: time.Now(), logger: newLogger(a.stderr), control: &control.Server{Version: version}}
 	if d.parts, err = build(ctx, dirs, d); err != nil {
 		return err
 	}
-	defer d.parts.close()
+	defer func() { err = errors.Join(err, d.parts.close()) }()
 	return d.listen(ctx, dirs, lock, port)
 }
 
@@ -98,7 +97,7 @@ func (d *daemon) listen(ctx context.Context, dirs platform.Dirs, lock *platform.
 	if err := lock.Update(info); err != nil {
 		return err
 	}
-	d.logger.Info("serving", slog.String("http", "http://"+d.http+"/mcp"), slog.String("socket", dirs.Socket()))
+	d.logger.InfoContext(ctx, "serving", slog.String("http", "http://"+d.http+"/mcp"), slog.String("socket", dirs.Socket()))
 	select {
 	case <-ctx.Done():
 	case err = <-failed:

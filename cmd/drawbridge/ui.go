@@ -165,7 +165,7 @@ func fdSecret(fd int) ([]byte, error) {
 	if f == nil {
 		return nil, usageError{fmt.Errorf("file descriptor %d is not open", fd)}
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	data, err := io.ReadAll(io.LimitReader(f, 4096))
 	if err != nil {
 		return nil, usageError{fmt.Errorf("reading the passphrase from file descriptor %d: %w", fd, err)}
