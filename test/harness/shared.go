@@ -36,25 +36,25 @@ func Root() string {
 }
 
 // Module builds the Go guest in a source folder, once per process.
-func Module(t testing.TB, source string) []byte {
-	t.Helper()
+func Module(tb testing.TB, source string) []byte {
+	tb.Helper()
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
 	if wasm, ok := shared.modules[source]; ok {
 		return wasm
 	}
-	out := filepath.Join(t.TempDir(), "module.wasm")
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
+	out := filepath.Join(tb.TempDir(), "module.wasm")
+	ctx, cancel := context.WithTimeout(tb.Context(), 10*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "go", "build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w -buildid=", "-o", out, ".")
 	cmd.Dir = filepath.Join(Root(), source)
 	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0", "GOFLAGS=")
 	if msg, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("building %s: %v\n%s", source, err, msg)
+		tb.Fatalf("building %s: %v\n%s", source, err, msg)
 	}
 	wasm, err := os.ReadFile(out)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if shared.modules == nil {
 		shared.modules = map[string][]byte{}
@@ -96,39 +96,39 @@ func raceLimits() sandbox.Limits {
 }
 
 // sharedDir is the process's own; shared.mu is held.
-func sharedDir(t testing.TB) string {
-	t.Helper()
+func sharedDir(tb testing.TB) string {
+	tb.Helper()
 	if shared.dir == "" {
 		dir, err := os.MkdirTemp("", "drawbridge-test-") //nolint:usetesting // it outlives the test that needs it first
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		shared.dir = dir
 	}
 	return shared.dir
 }
 
-func sharedKeys(t testing.TB) Keys {
-	t.Helper()
+func sharedKeys(tb testing.TB) Keys {
+	tb.Helper()
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
 	if shared.keys == nil {
-		shared.keys = &Keys{Owner: NewKey(t, "Owner <owner@drawbridge.example>"), Publisher: NewKey(t, "Publisher <publisher@drawbridge.example>")}
+		shared.keys = &Keys{Owner: NewKey(tb, "Owner <owner@drawbridge.example>"), Publisher: NewKey(tb, "Publisher <publisher@drawbridge.example>")}
 	}
 	return *shared.keys
 }
 
 // NewKey makes an OpenPGP key.
-func NewKey(t testing.TB, userID string) *signing.SecretKey {
-	t.Helper()
+func NewKey(tb testing.TB, userID string) *signing.SecretKey {
+	tb.Helper()
 	ask := func(signing.Fingerprint) ([]byte, error) { return []byte("test passphrase"), nil }
 	armored, err := signing.GenerateKey(userID, time.Now().Add(-400*24*time.Hour), ask)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	key, err := signing.OpenSecretKey(armored, ask)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return key
 }

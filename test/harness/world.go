@@ -75,10 +75,10 @@ const (
 )
 
 // New builds a world that ends with the test. No browser is running yet.
-func New(t testing.TB, opts Options) *World {
-	t.Helper()
+func New(tb testing.TB, opts Options) *World {
+	tb.Helper()
 	w := &World{
-		T: t, Dir: filepath.Join(t.TempDir(), "home"), opts: opts, Keys: sharedKeys(t), launched: make(chan *browser.Browser, 1),
+		T: tb, Dir: filepath.Join(tb.TempDir(), "home"), opts: opts, Keys: sharedKeys(tb), launched: make(chan *browser.Browser, 1),
 		principal: host.Principal{ID: "client-1", Name: "test-client"},
 	}
 	w.check(os.Mkdir(w.Dir, 0o700))

@@ -86,7 +86,7 @@ func parse(data []byte) (mutant, error) {
 }
 
 // kill returns nil if the named test fails with the check taken out.
-func kill(ctx context.Context, path string) error {
+func kill(ctx context.Context, path string) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, perMutant)
 	defer cancel()
 	data, err := os.ReadFile(path)
@@ -97,11 +97,14 @@ func kill(ctx context.Context, path string) error {
 	if err != nil {
 		return err
 	}
-	dir, err := scratch(ctx)
+	dir, err := os.MkdirTemp("", "mutant-")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if err := scratch(ctx, dir); err != nil {
+		return err
+	}
 	apply := exec.CommandContext(ctx, "git", "apply", "--unidiff-zero", "--recount", "-")
 	apply.Dir, apply.Stdin = dir, bytes.NewReader(m.diff)
 	if msg, err := apply.CombinedOutput(); err != nil {
@@ -119,23 +122,19 @@ func kill(ctx context.Context, path string) error {
 	return nil
 }
 
-// scratch copies the tracked files, as they are in the working tree, to a new
-// repository.
-func scratch(ctx context.Context) (string, error) {
-	dir, err := os.MkdirTemp("", "mutant-")
-	if err != nil {
-		return "", err
-	}
+// scratch copies the tracked files, as they are in the working tree, into dir and
+// makes it a repository.
+func scratch(ctx context.Context, dir string) error {
 	list, err := exec.CommandContext(ctx, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard").Output()
 	if err != nil {
-		return dir, fmt.Errorf("listing files: %w", err)
+		return fmt.Errorf("listing files: %w", err)
 	}
 	for name := range strings.SplitSeq(strings.TrimRight(string(list), "\x00"), "\x00") {
 		if err := copyFile(name, filepath.Join(dir, name)); err != nil && !errors.Is(err, os.ErrNotExist) {
-			return dir, err
+			return err
 		}
 	}
-	return dir, exec.CommandContext(ctx, "git", "-C", dir, "init", "-q").Run()
+	return exec.CommandContext(ctx, "git", "-C", dir, "init", "-q").Run()
 }
 
 func copyFile(from, to string) error {
@@ -147,7 +146,7 @@ func copyFile(from, to string) error {
 	if err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
 		return err
 	}
 	return os.WriteFile(to, data, info.Mode().Perm())
