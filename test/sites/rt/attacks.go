@@ -89,7 +89,7 @@ func Overreaches() []Attack {
 		post("another form", 12, "/Ticket/Modify.html", with(field("Subject", "x"))...),
 		post("a query with it", 12, path+"?Status=resolved", with()...),
 		{Name: "the delete link", ID: 12, Path: path + "?DefaultStatus=deleted&Status=deleted&SubmitTicket=1&id=12"},
-		{Name: "the steal link", ID: 12, Path: "/Ticket/Display.html?Action=Steal;id=12"},
+		{Name: "the steal link of another", ID: 12, Path: "/Ticket/Display.html?Action=Steal;id=11"},
 		rest("REST", 12, "POST", "/REST/2.0/ticket/12/comment", `{"Content":"approved","ContentType":"text/plain"}`),
 	}
 }
@@ -139,8 +139,8 @@ func Harmful(t *testing.T, p Puppet, s *Site, attacks []Attack) {
 		if err := s.Restore(t.Context(), saved); err != nil {
 			t.Fatal(err)
 		}
-		unchanged(t, s, before)
 	}
+	unchanged(t, s, before)
 }
 
 // Refused shows that each attack is refused, as origin_denied, and that the
