@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -77,8 +78,15 @@ func site(found map[string]int, fault any) func(abi.Program) abi.Answer {
 
 func TestListReadsAsManyPagesAsItMust(t *testing.T) {
 	tests := []struct{ found, limit, rows, navigations int }{
-		{1, 0, 1, 1}, {50, 0, 50, 1}, {76, 0, 50, 1}, {76, 51, 51, 2}, {76, 500, 76, 2}, {100, 500, 100, 2}, {101, 500, 101, 3},
-		{700, 500, 500, 10}, {700, 1, 1, 1},
+		{1, 0, 1, 1},
+		{50, 0, 50, 1},
+		{76, 0, 50, 1},
+		{76, 51, 51, 2},
+		{76, 500, 76, 2},
+		{100, 500, 100, 2},
+		{101, 500, 101, 3},
+		{700, 500, 500, 10},
+		{700, 1, 1, 1},
 	}
 	for _, tt := range tests {
 		t.Run(fmt.Sprint(tt.found, " by ", tt.limit), func(t *testing.T) {
@@ -153,9 +161,7 @@ func ticketRows(changes map[string]any) map[string]any {
 	r["subject"] = "#11:   A  subject "
 	r["updated"] = "Wed Mar 04 17:50:00 2026 by rosullivan (Róisín O'Sullivan)"
 	r["due"] = nil
-	for k, v := range changes {
-		r[k] = v
-	}
+	maps.Copy(r, changes)
 	return r
 }
 
@@ -164,9 +170,7 @@ func event(id int, day string, changes map[string]any) map[string]any {
 		"id": id, "created": "Wed Jan " + day + " 14:44:00 2026", "author": "wchen (陈伟)", "event": "wchen (陈伟) - Comments added",
 		"plain": []string{}, "rich": []string{}, "folds": []string{}, "files": table(abi.Extraction{Cols: []abi.Col{{Name: "link"}, {Name: "name"}}}),
 	}
-	for k, v := range changes {
-		r[k] = v
-	}
+	maps.Copy(r, changes)
 	return r
 }
 

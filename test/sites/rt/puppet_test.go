@@ -80,7 +80,7 @@ func ticketPath(id int) string { return "/Ticket/Display.html?id=" + strconv.Ito
 type reader struct{ *rig }
 
 func (r reader) Attack(_ context.Context, a Attack) error {
-	return attackError(a.ID, r.World.Call("puppet_look", object{"id": a.ID, "text": "", "calls": hostCalls(a.ID, a)}))
+	return attackError(a.ID, r.World.Call("puppet_look", object{"id": a.ID, "text": "", "calls": hostCalls(a.ID, a)})) //nolint:contextcheck // the world has the test's
 }
 
 // attackError is what the attack came to; that its start came to nothing is
@@ -99,13 +99,13 @@ func attackError(id int, res host.CallResult) error {
 type writer struct{ *rig }
 
 func (w writer) Attack(_ context.Context, a Attack) error {
-	return attackError(12, w.CallApproved("puppet_touch", object{"id": 12, "text": "approved", "calls": hostCalls(12, a)}))
+	return attackError(12, w.CallApproved("puppet_touch", object{"id": 12, "text": "approved", "calls": hostCalls(12, a)})) //nolint:contextcheck // the world has the test's
 }
 
 // All does several in one call, whatever becomes of each, and returns what the
 // call came to.
 func (w writer) All(_ context.Context, attacks ...Attack) (json.RawMessage, error) {
-	res := w.CallApproved("puppet_touch", object{"id": 12, "text": "approved", "tolerate": true, "calls": hostCalls(12, attacks...)})
+	res := w.CallApproved("puppet_touch", object{"id": 12, "text": "approved", "tolerate": true, "calls": hostCalls(12, attacks...)}) //nolint:contextcheck // the world has the test's
 	if res.Err != nil {
 		return nil, res.Err
 	}
@@ -120,7 +120,7 @@ func (u unguarded) Attack(ctx context.Context, a Attack) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() {
+	defer func() { //nolint:contextcheck // Close has a deadline of its own
 		if cerr := p.Close(); err == nil {
 			err = cerr
 		}
