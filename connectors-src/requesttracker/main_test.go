@@ -63,7 +63,7 @@ func site(found map[string]int, fault any) func(abi.Program) abi.Answer {
 				total = found[query]
 				first = min((page-1)*pageSize, total-total%pageSize) // behind the last page stands the last one
 			case s.As == "head":
-				pairs = append(pairs, "head", table(headSchema(), map[string]any{"total": total, "fault": fault}))
+				pairs = append(pairs, "head", table(headSchema(), map[string]any{"heading": fmt.Sprintf("Found %d tickets", total), "fault": fault}))
 			default:
 				var rows []map[string]any
 				for i := first; i < min(first+pageSize, total); i++ {
@@ -111,6 +111,26 @@ func TestListReadsAsManyPagesAsItMust(t *testing.T) {
 				t.Errorf("%d navigations, want %d", n, tt.navigations)
 			}
 		})
+	}
+}
+
+func TestTicketCreatedMeanwhile(t *testing.T) {
+	trips := 0
+	h := host(t, func(p abi.Program) abi.Answer {
+		trips++
+		if trips == 1 {
+			return site(map[string]int{mine: 76}, nil)(p)
+		}
+		return site(map[string]int{mine: 77}, nil)(p)
+	})
+	out, err := sdktest.Call[listOutput](t, plugin(), h, "rt.list_my_tickets", listInput{500})
+	if err != nil || len(out.Tickets) != 76 {
+		t.Fatalf("%d tickets, %v", len(out.Tickets), err)
+	}
+	for i, r := range out.Tickets {
+		if r.ID != 76-i {
+			t.Errorf("row %d is ticket %d", i, r.ID)
+		}
 	}
 }
 
@@ -288,8 +308,9 @@ func TestCommentNotTaken(t *testing.T) {
 }
 
 func TestFailures(t *testing.T) {
-	short := sdktest.Data("head", table(headSchema(), map[string]any{"total": 7}), "tickets", table(rowSchema(), listRow(1)))
-	hidden := sdktest.Data("head", table(headSchema(), map[string]any{"total": 7}), "tickets", table(rowSchema()))
+	short := sdktest.Data("head", table(headSchema(), map[string]any{"heading": "Found 7 tickets"}), "tickets", table(rowSchema(), listRow(1)))
+	uncounted := sdktest.Data("head", table(headSchema(), map[string]any{"heading": "Tickets"}), "tickets", table(rowSchema(), listRow(1)))
+	hidden := sdktest.Data("head", table(headSchema(), map[string]any{"heading": "Found 7 tickets"}), "tickets", table(rowSchema()))
 	link := abi.Table{Cols: []string{"link", "name"}, Rows: [][]any{{"https://evil.example/", "x"}}}
 	tests := []struct {
 		name, tool string
@@ -302,8 +323,9 @@ func TestFailures(t *testing.T) {
 		{"sees nothing", "rt.list_my_tickets", listInput{1}, site(nil, nil), abi.ErrForbidden, "no ticket in any queue"},
 		{"sees nothing at all", "rt.search_tickets", map[string]any{}, site(nil, nil), abi.ErrForbidden, "no ticket in any queue"},
 		{"search not understood", "rt.search_tickets", map[string]any{"subject": "x"}, site(nil, "Wrong query"), abi.ErrInvalidArgs, `"Wrong query"`},
-		{"rows missing", "rt.list_my_tickets", listInput{9}, always(short), abi.ErrSelectorDrift, "says 7 tickets and shows 1"},
-		{"no rows", "rt.list_my_tickets", listInput{9}, always(hidden), abi.ErrSelectorDrift, "shows none"},
+		{"rows missing", "rt.list_my_tickets", listInput{9}, always(short), abi.ErrSelectorDrift, "says 7 tickets and its first page shows 1"},
+		{"no rows", "rt.list_my_tickets", listInput{9}, always(hidden), abi.ErrSelectorDrift, "shows 0"},
+		{"no count", "rt.list_my_tickets", listInput{9}, always(uncounted), abi.ErrSelectorDrift, `"Tickets" says no number`},
 		{"missing", "rt.get_ticket", getInput{9999}, always(sdktest.Failed(0, abi.ErrNotFound, "no such page")), abi.ErrNotFound, "step 1"},
 		{"another ticket", "rt.get_ticket", getInput{12}, always(ticketAnswer(ticketRows(nil))), abi.ErrSelectorDrift, "shows ticket 11"},
 		{"strange heading", "rt.get_ticket", getInput{11}, always(ticketAnswer(ticketRows(map[string]any{"subject": "Ticket 11"}))), abi.ErrSelectorDrift, `"Ticket 11"`},
@@ -323,6 +345,18 @@ func TestFailures(t *testing.T) {
 				t.Error("a request was sent")
 			}
 		})
+	}
+}
+
+func TestCount(t *testing.T) {
+	for heading, want := range map[string]int{
+		"Found 76 tickets": 76, "Found 1 ticket": 1, "Found 0 tickets": 0, "Found 1,234 tickets": 1234, "Found 1,234,567 tickets": 1234567,
+		"1.234 Tickets gefunden": 1234, "12件": 12, "Found tickets": -1, "": -1,
+	} {
+		n, ok := count(heading)
+		if ok != (want >= 0) || ok && n != want {
+			t.Errorf("%q counts %d, %v; want %d", heading, n, ok, want)
+		}
 	}
 }
 
