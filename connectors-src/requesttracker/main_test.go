@@ -206,7 +206,7 @@ func always(ans abi.Answer) func(abi.Program) abi.Answer {
 func TestGetTicket(t *testing.T) {
 	files := abi.Table{Cols: []string{"link", "name"}, Rows: [][]any{{"Attachment/2/17/Bericht Gr%C3%B6%C3%9Fe.csv", "Bericht Größe.csv"}}}
 	ans := ticketAnswer(ticketRows(nil),
-		event(9, "22", map[string]any{"plain": []string{"On Monday:\nShow quoted text> before\n"}, "folds": []string{"Show quoted text"}}),
+		event(9, "22", map[string]any{"plain": []string{"On Monday:\nShow quoted text\n> before\n"}, "folds": []string{"Show quoted text"}}),
 		event(2, "21", map[string]any{"plain": []string{"  indented\n\n<b>\n"}, "event": "wchen (陈伟) - Ticket created", "files": files}),
 		event(3, "21", map[string]any{"rich": []string{"one\n\ntwo"}}),
 	)
