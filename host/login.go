@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
@@ -90,10 +91,9 @@ func (conn *connector) loginPolicy() func(browser.Request) error {
 				return nil
 			}
 		}
-		for _, p := range append(conn.site.origins[:len(conn.site.origins):len(conn.site.origins)], conn.site.resources...) {
-			if p.Match(u) {
-				return nil
-			}
+		own := func(p origin.Pattern) bool { return p.MatchOrigin(u) }
+		if slices.ContainsFunc(conn.site.origins, own) || slices.ContainsFunc(conn.site.resources, func(p origin.Pattern) bool { return p.Match(u) }) {
+			return nil
 		}
 		return abi.Errorf(abi.ErrOriginDenied, "login", "%q is neither the connector's nor an identity provider's origin", u.Origin())
 	}

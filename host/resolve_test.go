@@ -44,7 +44,7 @@ func TestResolvePutsSettingsIn(t *testing.T) {
 	if got := s.base.String(); got != "https://work.example/tracker/" {
 		t.Errorf("base = %q", got)
 	}
-	if !s.origins[0].Match(mustURL(t, "https://work.example/x")) || s.origins[0].Match(mustURL(t, "https://work.example:8443/x")) {
+	if !s.origins[0].MatchOrigin(mustURL(t, "https://work.example/x")) || s.origins[0].MatchOrigin(mustURL(t, "https://work.example:8443/x")) {
 		t.Errorf("origins = %v", s.origins)
 	}
 	if !s.resources[0].Match(mustURL(t, "https://cdn.example:8443/of/tracker/static/a.css")) ||
