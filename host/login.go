@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"time"
 
@@ -132,7 +133,10 @@ func (h *Host) headedLogin(ctx context.Context, conn *connector) (account string
 	defer cancel()
 	b, err := h.tabs.browsers.restart(ctx, false)
 	if err != nil {
-		return "", err
+		back := context.WithoutCancel(ctx)
+		_, rerr := h.tabs.browsers.restart(back, true)
+		return "", errors.Join(abi.Errorf(abi.ErrUnsupportedAction, "login", "no browser window can be shown here: %w", err).
+			WithHint("drawbridge login %s --form", conn.def.ID), rerr)
 	}
 	defer func() {
 		back := context.WithoutCancel(ctx)
