@@ -144,7 +144,8 @@ func (d *demoRun) audit(ctx context.Context) error {
 	return d.run(ctx, "audit", "verify")
 }
 
-// finish says what to paste. With keep the host runs on until the user interrupts.
+// finish says what to do next; with keep it leaves everything running until the
+// user interrupts.
 func (d *demoRun) finish(ctx context.Context, keep bool) error {
 	fmt.Fprintf(d.out, `
 All steps passed. To connect your own MCP client, paste into its configuration:
