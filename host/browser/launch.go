@@ -47,6 +47,9 @@ func Launch(ctx context.Context, o Options) (*Browser, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := forbidPreloading(o.ProfileDir); err != nil {
+		return nil, errors.Join(err, lock.Close())
+	}
 	ctx, cancel := context.WithTimeout(ctx, launchTimeout)
 	defer cancel()
 	proc, err := startProcess(o, lock)

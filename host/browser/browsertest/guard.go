@@ -96,7 +96,7 @@ func awaitStopped(t *testing.T, site *Site, p *browser.Page, v vector) {
 		if !site.WaitFor("/tried", limit) {
 			t.Fatal("the frame never tried")
 		}
-	case v.silent && strings.Contains(v.name, "websocket"):
+	case v.silent && v.name != "manifest":
 		err := p.Wait(deadline(t), nil, ":root[data-done]", abi.StateAttached, 0)
 		if err != nil {
 			t.Fatalf("the page never tried: %v", err)

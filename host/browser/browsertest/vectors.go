@@ -32,6 +32,12 @@ func clicked(js string) string {
 	return "<body><button id=go>go</button><script>document.querySelector('#go').onclick=()=>{" + js + "}</script>"
 }
 
+// speculation is a page with speculation rules. It says that it has tried when
+// a browser that follows them has long done so.
+func speculation(rules string) string {
+	return "<script type=speculationrules>" + rules + "</script>" + script("setTimeout(()=>{"+done+"},1000)")
+}
+
 // vectors is every way known to us.
 func vectors() []vector {
 	other := "http://other.localhost:{port}"
@@ -65,6 +71,11 @@ func vectors() []vector {
 		{name: "object", page: `<body><object data={hit}></object>`},
 		{name: "prefetch", page: `<link rel=prefetch href={hit}><body>`},
 		{name: "preload", page: `<link rel=preload as=image href={hit}><body>`},
+		{name: "speculation", page: speculation(`{"prefetch":[{"urls":["{hit}"]}]}`), silent: true},
+		{name: "speculation-far", page: speculation(`{"prefetch":[{"urls":["` + other + `{hit}"]}]}`), silent: true},
+		{name: "speculation-prerender", page: speculation(`{"prerender":[{"urls":["{hit}"]}]}`), silent: true},
+		{name: "speculation-document", page: `<a href={hit}>x</a>` + speculation(`{"prefetch":[{"where":{"href_matches":"/hit/*"},"eagerness":"immediate"}]}`), silent: true},
+		{name: "speculation-header", page: speculation(`{}`), header: map[string]string{"Speculation-Rules": `"/rules?{hit}"`}, silent: true},
 		{name: "icon", page: `<link rel=icon href={hit}><body>`},
 		{name: "manifest", page: `<link rel=manifest href={hit}><body>`, silent: true},
 		{name: "websocket", page: script(`const w=new WebSocket('ws://app.localhost:{port}{hit}');w.onerror=w.onopen=()=>{` + done + `}`), silent: true},
@@ -138,6 +149,7 @@ func serveVectors(s *Site) {
 		return "<!doctype html><body><form method=post action=" + q + "></form><script>document.forms[0].submit()</script>"
 	}))
 	s.Handle("/post.js", write("text/javascript", func(q string) string { return "fetch('" + q + "',{method:'POST'})" }))
+	s.Handle("/rules", write("application/speculationrules+json", func(q string) string { return `{"prefetch":[{"urls":["` + q + `"]}]}` }))
 	s.Handle("/nest.js", write("text/javascript", func(q string) string { return "new Worker('" + q + "')" }))
 	s.Handle("/sw.js", write("text/javascript", func(q string) string {
 		return "self.oninstall=e=>e.waitUntil(fetch('" + q + "',{method:'POST'}))"
