@@ -57,6 +57,7 @@ type World struct {
 
 	Site *site.Site
 	Evil *site.Recorder // http://evil.localhost:PORT
+	Wire *Wire          // what is said between host and browser
 
 	opts      Options
 	principal host.Principal
@@ -75,6 +76,7 @@ func New(t testing.TB, opts Options) *World {
 	t.Helper()
 	w := &World{
 		T: t, Dir: filepath.Join(t.TempDir(), "home"), opts: opts, Keys: sharedKeys(t), launched: make(chan *browser.Browser, 1),
+		Wire:      newWire(),
 		principal: host.Principal{ID: "client-1", Name: "test-client"},
 	}
 	w.check(os.Mkdir(w.Dir, 0o700))
@@ -128,7 +130,7 @@ func (w *World) makeHost() {
 
 // launch starts the host's browser and remembers it for tests that kill it.
 func (w *World) launch(ctx context.Context, headless bool) (*browser.Browser, error) {
-	b, err := browser.Launch(ctx, browser.Options{ProfileDir: filepath.Join(w.Dir, "profile"), Headless: headless, Logger: w.logger()})
+	b, err := browser.Launch(ctx, browser.Options{ProfileDir: filepath.Join(w.Dir, "profile"), Headless: headless, Logger: w.logger(), Wrap: w.Wire.wrap})
 	if err == nil {
 		select {
 		case <-w.launched:
