@@ -56,7 +56,7 @@ type Program struct {
 // An Answer is what read and act return.
 type Answer struct {
 	OK    bool                       `json:"ok"`
-	Page  *PageInfo                  `json:"page,omitempty"`
+	Page  *PageInfo                  `json:"page,omitempty"` // where the last navigation of the program ended
 	Data  map[string]json.RawMessage `json:"data,omitempty"` // by the steps' As
 	Step  int                        `json:"step,omitempty"` // the one that failed
 	Error *ErrorData                 `json:"error,omitempty"`

@@ -123,8 +123,11 @@ func (c *call) identify(ctx context.Context) error {
 
 func (c *call) allow(ctx context.Context) error {
 	var err error
-	c.grant, err = c.host.gate.Allow(ctx, c.subject())
-	return err
+	if c.grant, err = c.host.gate.Allow(ctx, c.subject()); err != nil {
+		return err
+	}
+	c.args = c.grant.Args // what was allowed is what runs
+	return nil
 }
 
 func (c *call) subject() gate.Subject {
@@ -233,7 +236,7 @@ func (c *call) result(err error) CallResult {
 	}
 	c.host.journal.end(c, e)
 	if e == nil {
-		return CallResult{Structured: c.out, AuditID: c.id}
+		return CallResult{Structured: c.out, AuditID: c.id, Origin: string(c.tool.conn.site.base.Origin())}
 	}
 	if e.Code == abi.ErrInternal {
 		c.host.opts.Logger.Error("call", slog.String("call", c.id), slog.Any("error", err))

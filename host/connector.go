@@ -1,6 +1,8 @@
 package host
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -88,7 +90,7 @@ func (c *catalog) add(h *Host, in registry.Entry) error {
 		c.plugins[in.Plugin()] = p
 		return nil
 	}
-	if p.module, err = h.opts.Sandbox.Module(loaded.Wasm, p.release.Capabilities); err != nil {
+	if p.module, err = h.module(loaded.Wasm, p.release.Capabilities); err != nil {
 		return err
 	}
 	settings, err := h.settings.get(in.Plugin())
@@ -115,6 +117,22 @@ func (c *catalog) add(h *Host, in registry.Entry) error {
 		c.tools[t.Name], c.tools[t.Dotted] = t, t
 	}
 	return nil
+}
+
+// module opens a compiled module. Machine code that another version of the
+// compiler made, or none at all, is made anew, which takes seconds: it happens
+// once after an upgrade.
+func (h *Host) module(wasm []byte, granted []abi.Capability) (*sandbox.Module, error) {
+	m, err := h.opts.Sandbox.Module(wasm, granted)
+	if !errors.Is(err, sandbox.ErrNotCompiled) {
+		return m, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), abi.MaxCallTimeout)
+	defer cancel()
+	if _, err := h.opts.Sandbox.Compile(ctx, wasm); err != nil {
+		return nil, err
+	}
+	return h.opts.Sandbox.Module(wasm, granted)
 }
 
 // collision refuses names that another plugin already has.

@@ -21,6 +21,7 @@ type grantedPage struct {
 	loginCmd string     // what to run when nobody is signed in
 	dialog   abi.Dialog // the answer to a confirm() that an act step raises
 	progress func(done, total float64, message string)
+	arrived  *abi.PageInfo // where this program's last navigation ended
 }
 
 // Read serves the host call read: a program of read steps.
@@ -47,6 +48,7 @@ func (g *grantedPage) Progress(_ context.Context, report []byte) ([]byte, error)
 
 func (g *grantedPage) run(ctx context.Context, program []byte, mayAct bool) ([]byte, error) {
 	ans := &abi.Answer{Data: map[string]json.RawMessage{}}
+	g.arrived = nil
 	steps, err := parseProgram(program, mayAct)
 	for i := 0; err == nil && i < len(steps); i++ {
 		ans.Step = i
@@ -57,10 +59,7 @@ func (g *grantedPage) run(ctx context.Context, program []byte, mayAct bool) ([]b
 		ans.Data, ans.Error = nil, Safe(err).Data()
 		return encode(ans)
 	}
-	ans.OK, ans.Step = true, 0
-	if info, err := g.page.Info(ctx); err == nil {
-		ans.Page = &info
-	}
+	ans.OK, ans.Step, ans.Page = true, 0, g.arrived
 	return encode(ans)
 }
 
@@ -94,6 +93,7 @@ func (g *grantedPage) visit(ctx context.Context, u origin.URL, referrer, wait st
 	if err != nil {
 		return err
 	}
+	g.arrived = &v.Info
 	return g.classify(v)
 }
 

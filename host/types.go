@@ -40,4 +40,5 @@ type CallResult struct {
 	Structured json.RawMessage // an object that fits the tool's output schema
 	Err        *abi.Error      // already safe to show
 	AuditID    string          // of the call's row in the audit log
+	Origin     string          // whose page text Structured is; empty if the tool was not found
 }

@@ -238,6 +238,16 @@ func TestAttacks(t *testing.T) {
 			},
 			abi.ReasonSnapshotOlder, func(p people) *signing.SecretKey { return p.revoker },
 		},
+		"artifact missing from a newer list": {
+			func(f *fixture) { f.shrink(Revocation{Artifacts: []string{strings.Repeat("0", 64)}, Reason: "evil"}) },
+			abi.ReasonSnapshotOlder, func(p people) *signing.SecretKey { return p.revoker },
+		},
+		"key missing from a newer list": {
+			func(f *fixture) {
+				f.shrink(Revocation{Keys: []signing.Fingerprint{f.mallory.Fingerprint()}, Reason: "evil"})
+			},
+			abi.ReasonSnapshotOlder, func(p people) *signing.SecretKey { return p.revoker },
+		},
 		"no revocations": {
 			func(f *fixture) { f.resign(func(m map[string][]byte) { delete(m, "revocations.json") }) },
 			abi.ReasonMalformed, nil,
@@ -280,6 +290,70 @@ func TestAttacks(t *testing.T) {
 				})
 			},
 			abi.ReasonTampered, func(p people) *signing.SecretKey { return p.snapshot },
+		},
+		"snapshot key's certificate in other bytes": {
+			func(f *fixture) {
+				f.tamper(func(m map[string][]byte) { m[keyPath(f.snapshot.Fingerprint())] = f.snapshot.Certificate().Raw })
+			},
+			abi.ReasonTampered, func(p people) *signing.SecretKey { return p.snapshot },
+		},
+		"two roots with one version": {
+			func(f *fixture) {
+				f.now = f.now.Add(time.Minute)
+				f.rework(func(e *edit) error { return e.addRoot(f.id, 1, f.keys.Owners) })
+			},
+			abi.ReasonTampered, func(p people) *signing.SecretKey { return p.owner },
+		},
+		"snapshot for another root": {
+			func(f *fixture) {
+				f.rework(func(e *edit) error {
+					e.root.Version = 2
+					return nil
+				})
+			},
+			abi.ReasonTampered, func(p people) *signing.SecretKey { return p.snapshot },
+		},
+		"snapshot of another registry": {
+			func(f *fixture) {
+				f.rework(func(e *edit) error {
+					e.root.Registry = "other"
+					return nil
+				})
+			},
+			abi.ReasonWrongName, func(p people) *signing.SecretKey { return p.snapshot },
+		},
+		"revocations of another registry": {
+			func(f *fixture) {
+				f.rework(func(e *edit) error {
+					r := &Revocations{typeRevocations, Format, "other", 9, []RevokedKey{}, []RevokedArtifact{}}
+					return e.putSigned(revocationsPath, r, f.keys.Revocation)
+				})
+			},
+			abi.ReasonWrongName, func(p people) *signing.SecretKey { return p.revoker },
+		},
+		"index of another plugin": {
+			func(f *fixture) {
+				f.resign(func(m map[string][]byte) {
+					m[indexFile] = edited(f.t, m[indexFile], `"tracker"`, `"other"`)
+				})
+			},
+			abi.ReasonWrongName, func(p people) *signing.SecretKey { return p.snapshot },
+		},
+		"next root of another registry": {
+			func(f *fixture) {
+				f.rework(func(e *edit) error { return e.addRoot("other", 2, f.keys.Owners) })
+			},
+			abi.ReasonWrongName, func(p people) *signing.SecretKey { return p.owner },
+		},
+		"file below the deepest folder": {
+			func(f *fixture) {
+				f.tamper(func(m map[string][]byte) { m["connectors/acme/tracker/more/file.json"] = []byte("{}") })
+			},
+			abi.ReasonMalformed, nil,
+		},
+		"unexpected folder": {
+			func(f *fixture) { f.tamper(func(m map[string][]byte) { m["hooks/post-checkout"] = []byte("id") }) },
+			abi.ReasonMalformed, nil,
 		},
 		"not canonical": {
 			func(f *fixture) {
@@ -379,6 +453,24 @@ func (f *fixture) list(s Submission) {
 func (f *fixture) revoke(r Revocation) {
 	f.t.Helper()
 	f.must(f.m.Revoke(f.t.Context(), f.keys, r))
+}
+
+// shrink revokes, and then signs a newer list without the revocation.
+func (f *fixture) shrink(r Revocation) {
+	f.t.Helper()
+	f.revoke(r)
+	_, err := f.client.Refresh(f.t.Context(), "main")
+	f.must(err)
+	f.rework(func(e *edit) error {
+		empty := &Revocations{typeRevocations, Format, f.id, 9, []RevokedKey{}, []RevokedArtifact{}}
+		return e.putSigned(revocationsPath, empty, f.keys.Revocation)
+	})
+}
+
+// rework changes what the maintainer's side has, with all of its keys.
+func (f *fixture) rework(change func(*edit) error) {
+	f.t.Helper()
+	f.must(f.m.change(f.t.Context(), f.keys, "test", change))
 }
 
 // swapArtifact puts other bytes under the module's ref.

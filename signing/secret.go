@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -85,8 +86,9 @@ func splitUserID(s string) (name, address string, err error) {
 }
 
 // A SecretKey is an opened key that signs. It holds the secret in memory; drop
-// it as soon as the last signature is made. It is not safe for concurrent use.
+// it as soon as the last signature is made. It is safe for concurrent use.
 type SecretKey struct {
+	mu          sync.Mutex // the library caches verdicts in the entity
 	entity      *openpgp.Entity
 	certificate Certificate
 }
@@ -110,7 +112,7 @@ func OpenSecretKey(armored []byte, ask Passphrase) (*SecretKey, error) {
 			return nil, abi.Errorf(abi.ErrInvalidArgs, "open key", "wrong passphrase for key %q", cert.Fingerprint)
 		}
 	}
-	return &SecretKey{e, cert}, nil
+	return &SecretKey{entity: e, certificate: cert}, nil
 }
 
 // readSecretKey reads the one secret key of a file, without its passphrase.
@@ -175,6 +177,8 @@ func (k *SecretKey) Fingerprint() Fingerprint { return k.certificate.Fingerprint
 // it before returning it, so a key whose signatures this package would refuse
 // (expired, too weak, not for signing) can't publish anything.
 func (k *SecretKey) Sign(data []byte, now time.Time) ([]byte, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	cfg := strictConfig(now)
 	cfg.DefaultHash = crypto.SHA512
 	var raw bytes.Buffer

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,27 +21,65 @@ func isReason(err error, r abi.Reason) bool {
 
 func says(s string) Passphrase { return func(Fingerprint) ([]byte, error) { return []byte(s), nil } }
 
+// made keeps the keys of the tests, because making and opening one is slow on
+// purpose.
+var made = struct {
+	sync.Mutex
+	armored map[string][]byte
+	opened  map[string]*SecretKey
+}{armored: map[string][]byte{}, opened: map[string]*SecretKey{}}
+
 func newArmoredKey(t testing.TB, userID string, now time.Time) []byte {
 	t.Helper()
-	armored, err := GenerateKey(userID, now, says("a long passphrase"))
-	if err != nil {
-		t.Fatal(err)
+	made.Lock()
+	defer made.Unlock()
+	id := userID + now.String()
+	if made.armored[id] == nil {
+		armored, err := GenerateKey(userID, now, says("a long passphrase"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		made.armored[id] = armored
 	}
-	return armored
+	return made.armored[id]
 }
 
 func newKey(t testing.TB, userID string, now time.Time) *SecretKey {
 	t.Helper()
-	k, err := OpenSecretKey(newArmoredKey(t, userID, now), says("a long passphrase"))
-	if err != nil {
-		t.Fatal(err)
+	armored := newArmoredKey(t, userID, now)
+	made.Lock()
+	defer made.Unlock()
+	id := userID + now.String()
+	if made.opened[id] == nil {
+		k, err := OpenSecretKey(armored, says("a long passphrase"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		made.opened[id] = k
 	}
-	return k
+	return made.opened[id]
+}
+
+func TestConcurrentSign(t *testing.T) {
+	now := time.Unix(1.8e9, 0)
+	key := newKey(t, "Ada", now)
+	done := make(chan error)
+	for range 8 {
+		go func() {
+			_, err := key.Sign([]byte("x"), now)
+			done <- err
+		}()
+	}
+	for range 8 {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 func TestSignAndVerify(t *testing.T) {
 	now := time.Unix(1.8e9, 0)
-	armored := newArmoredKey(t, "Ada <ada@example.org>", now)
+	armored := newArmoredKey(t, "Ada", now)
 	sig, err := Sign([]byte("release"), armored, now, says("a long passphrase"))
 	if err != nil {
 		t.Fatal(err)

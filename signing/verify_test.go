@@ -174,7 +174,7 @@ func TestParallelVerify(t *testing.T) {
 }
 
 func TestSkew(t *testing.T) {
-	key := newKey(t, "skew", time.Unix(1.7e9, 0))
+	key := newKey(t, "Ada", time.Unix(1.8e9, 0))
 	sig, err := key.Sign([]byte("x"), time.Unix(1.8e9, 0))
 	if err != nil {
 		t.Fatal(err)

@@ -101,26 +101,36 @@ func (a *app) decideOne(ctx context.Context, p control.Approval) error {
 
 // describe shows everything that an approval is bound to, long text in full.
 func (a *app) describe(p control.Approval) {
-	show := func(label, text string) {
-		fmt.Fprintf(a.stderr, "  %-10s %s\n", label, strings.ReplaceAll(redact.VisibleText(text), "\n", "\n             "))
-	}
+	show := func(label, text string) { fmt.Fprintf(a.stderr, "  %-10s %s\n", label, redact.Visible(text)) }
 	fmt.Fprintf(a.stderr, "\n%s: %s\n", redact.Visible(p.Tool), redact.Visible(p.Title))
 	show("at", p.Origin)
 	show("as", p.Account)
 	show("for", fmt.Sprintf("client %s (it calls itself %q)", p.Principal, p.Client))
 	show("plugin", p.Release)
-	var args map[string]json.RawMessage
-	if err := json.Unmarshal(p.Args, &args); err != nil {
-		show("arguments", string(p.Args))
-	}
-	for _, name := range slices.Sorted(maps.Keys(args)) {
-		show(name, plain(args[name]))
-	}
 	for _, w := range p.Writes {
 		show("sends", w)
 	}
 	if !p.Attended {
 		show("note", "its caller has gone; the approval counts if the same call comes back in time")
+	}
+	a.describeArgs(p.Args)
+}
+
+// describeArgs shows the arguments in a section of their own, where neither a
+// name nor a value can pass for one of our lines.
+func (a *app) describeArgs(raw json.RawMessage) {
+	fmt.Fprintln(a.stderr, "  with the arguments")
+	var args map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &args); err != nil {
+		fmt.Fprintf(a.stderr, "    | %s\n", redact.Visible(string(raw)))
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(args)) {
+		lines := strings.Split(plain(args[name]), "\n")
+		fmt.Fprintf(a.stderr, "    %s = %s\n", redact.Visible(name), redact.Visible(lines[0]))
+		for _, l := range lines[1:] {
+			fmt.Fprintf(a.stderr, "    | %s\n", redact.Visible(l))
+		}
 	}
 }
 

@@ -103,6 +103,7 @@ func (d *daemon) listen(ctx context.Context, dirs platform.Dirs, lock *platform.
 	case <-ctx.Done():
 	case err = <-failed:
 	}
+	d.mcp.Close()
 	_ = srv.Close()
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil

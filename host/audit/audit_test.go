@@ -224,7 +224,7 @@ func TestFilter(t *testing.T) {
 	l := openLog(t, opts)
 	a := entry()
 	b := entry()
-	b.Tool, b.Principal = "tracker.list", "desktop"
+	b.CallID, b.Tool, b.Principal = "c2", "tracker.list", "desktop"
 	ia, ib := begin(t, l, a), begin(t, l, b) // 12:00:01, :02
 	end(t, l, ib, Outcome{})                 // :03
 	end(t, l, ia, Outcome{})                 // :04
@@ -243,6 +243,7 @@ func TestFilter(t *testing.T) {
 		"tool":               {Filter{Tool: "tracker.list"}, []int64{2}},
 		"principal":          {Filter{Principal: "laptop"}, []int64{1}},
 		"one call":           {Filter{Call: ia}, []int64{1, 4}},
+		"what was told":      {Filter{CallID: "c2"}, []int64{2}},
 		"no call":            {Filter{Call: "a9"}, nil},
 		"since":              {Filter{Since: at(3)}, []int64{3, 4, 5}},
 		"until":              {Filter{Until: at(3)}, []int64{1, 2}},

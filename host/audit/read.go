@@ -32,6 +32,7 @@ type Filter struct {
 	Kind      Kind
 	Tool      string // dotted, of begins
 	Principal string // its name, of begins
+	CallID    string // what the caller was told, of begins
 	Call      ID     // the begin and the end of this call
 	Since     time.Time
 	Until     time.Time // not included
@@ -79,6 +80,9 @@ func (f Filter) where() (string, []any) {
 	}
 	if f.Principal != "" {
 		add(`text ->> '$.call.principal' = ?`, f.Principal)
+	}
+	if f.CallID != "" {
+		add(`text ->> '$.call.call_id' = ?`, f.CallID)
 	}
 	if f.Call != "" {
 		seq := f.Call.seq()

@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/chromedp/cdproto/input"
@@ -118,7 +119,7 @@ func (p *Page) fill(ctx context.Context, step *abi.Step) error {
 	case step.Value == "":
 		err = p.key(ctx, "Delete")
 	default:
-		_, err = do(ctx, p.s, input.InsertText, input.InsertTextParams{Text: step.Value})
+		_, err = do(ctx, p.s, input.InsertText, input.InsertTextParams{Text: strings.ReplaceAll(step.Value, "\r\n", "\n")})
 	}
 	if err != nil {
 		return err

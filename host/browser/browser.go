@@ -155,7 +155,7 @@ func (p *Page) handle(msg *cdproto.Message) error {
 	case "Page.frameNavigated":
 		return on(msg, page.FrameNavigated, p.frameNavigated)
 	case "Page.frameRequestedNavigation":
-		return on(msg, page.FrameRequestedNavigation, func(ev page.EventFrameRequestedNavigation) { p.leaving(ev.FrameID) })
+		return on(msg, page.FrameRequestedNavigation, p.frameRequestedNavigation)
 	case "Page.frameStartedNavigating":
 		return on(msg, page.FrameStartedNavigating, p.frameStartedNavigating)
 	case "Page.frameStoppedLoading":

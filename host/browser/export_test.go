@@ -5,9 +5,12 @@ import (
 	"errors"
 	"strconv"
 
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/page"
 	cdpruntime "github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
 )
 
 // OpenForeign opens a tab that is under nobody's policy, as a user would.
@@ -86,3 +89,32 @@ func (f *Foreign) Close(ctx context.Context) error { return f.b.CloseForeign(ctx
 
 // WithoutPreloading is for the test of what is written into a profile.
 func WithoutPreloading(old []byte) ([]byte, error) { return withoutPreloading(old) }
+
+// Crash ends the tab's renderer.
+func (p *Page) Crash() { post(p.s, page.Crash, cdp.Empty{}) }
+
+// CloseTarget closes the tab as a user would.
+func (p *Page) CloseTarget() {
+	post(p.b.root(), target.CloseTarget, target.CloseTargetParams{TargetID: p.target})
+}
+
+// RawExtract sends the message that Extract sends, and nothing else happens:
+// what the browser itself takes.
+func (p *Page) RawExtract(ctx context.Context, e abi.Extraction) (int, error) {
+	s, err := compile(&e)
+	if err != nil {
+		return 0, err
+	}
+	p.mu.Lock()
+	world := p.world
+	p.mu.Unlock()
+	params, err := arguments(world, "extract", map[string]any{"schema": s, "budget": tableBudget})
+	if err != nil {
+		return 0, err
+	}
+	r, err := do(ctx, p.s, cdpruntime.CallFunctionOn, params)
+	if err != nil {
+		return 0, err
+	}
+	return len(r.Result.Value), nil
+}

@@ -283,11 +283,11 @@ func header(h network.Headers, name string) string {
 }
 
 func (f flow) kind() Kind {
+	if f.m.role == rolePopup {
+		return KindPopup
+	}
 	switch f.ev.ResourceType {
 	case network.ResourceTypeDocument:
-		if f.m.role == rolePopup {
-			return KindPopup
-		}
 		if f.m.owner != nil && f.ev.FrameID == f.m.owner.frame {
 			return KindDocument
 		}

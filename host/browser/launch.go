@@ -120,7 +120,7 @@ func (o Options) args() []string {
 		"--dns-prefetch-disable",
 		"--disable-quic",
 		"--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
-		"--disable-features=BackForwardCache,Translate,MediaRouter,OptimizationHints,AutofillServerCommunication,PreconnectToSearch,NetworkPrediction",
+		"--disable-features=BackForwardCache,Translate,MediaRouter,OptimizationHints,AutofillServerCommunication,PreconnectToSearch,NetworkPrediction,Reporting,NetworkErrorLogging",
 		"--password-store=basic",
 		"--use-mock-keychain",
 		"--force-color-profile=srgb",

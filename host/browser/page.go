@@ -39,6 +39,8 @@ type Page struct {
 
 	loader  cdp.LoaderID // of the document in the tab
 	world   string       // the helper's context in that document; empty while there is none
+	wanted  string       // that world's name
+	worlds  int          // how many there were
 	away    bool         // a navigation is under way that the page or a click began
 	tokens  map[string]struct{}
 	answer  abi.Dialog // to confirm, prompt and beforeunload
@@ -111,7 +113,6 @@ func (b batch) wait(ctx context.Context) error {
 // anything. Every command must succeed.
 func (p *Page) arm(ctx context.Context) error {
 	var b batch
-	now := true
 	add(&b, p.s, fetch.Enable, everyRequest())
 	add(&b, p.s, network.Enable, networkEnable())
 	add(&b, p.s, network.EmulateNetworkConditionsByRule, socketsOffline())
@@ -121,9 +122,7 @@ func (p *Page) arm(ctx context.Context) error {
 	add(&b, p.s, inspector.Enable, cdp.Empty{})
 	add(&b, p.s, cdpruntime.Enable, cdp.Empty{})
 	add(&b, p.s, page.AddScriptToEvaluateOnNewDocument, pageScript())
-	add(&b, p.s, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{
-		Source: helperJS, WorldName: worldName, RunImmediately: &now,
-	})
+	add(&b, p.s, page.CreateIsolatedWorld, p.makeWorld())
 	// A tab in the background draws no frames and takes no focus otherwise.
 	add(&b, p.s, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
 	return b.wait(ctx)

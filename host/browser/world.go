@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/page"
@@ -14,7 +15,7 @@ import (
 	"github.com/drawbridge-mcp/drawbridge/abi"
 )
 
-// worldName is the isolated world's name.
+// worldName begins the isolated worlds' names.
 const worldName = "drawbridge"
 
 // worldCSP takes the place of the page's own policy in the isolated world: its
@@ -49,21 +50,34 @@ var pageJS string
 // helperJS is what every document's isolated world starts with.
 var helperJS = "(() => {\n" + domJS + extractJS + waitJS + actJS + fetchJS + mainJS + "})()"
 
-// contextCreated takes note of the helper's world in a new document, and gives
-// the world its policy before anything can be fetched through it.
+// makeWorld asks for the helper's world in the document that has just come into
+// the tab. Each document gets a world of a new name: a world that the browser
+// knows already keeps the policy, and with it the origin, of an earlier document.
+func (p *Page) makeWorld() page.CreateIsolatedWorldParams {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.worlds++
+	p.wanted = worldName + "-" + strconv.Itoa(p.worlds)
+	return page.CreateIsolatedWorldParams{FrameID: p.frame, WorldName: p.wanted, ContentSecurityPolicy: worldCSP}
+}
+
+// contextCreated puts the helper into its world. Commands of one session take
+// effect in their order, so that it is there for whoever uses the world next.
 func (p *Page) contextCreated(ev cdpruntime.EventExecutionContextCreated) {
-	if ev.Context == nil || ev.Context.Name != worldName {
+	p.mu.Lock()
+	wanted := p.wanted
+	p.mu.Unlock()
+	if ev.Context == nil || ev.Context.Name != wanted {
 		return
 	}
+	// Looking into a frame opens the world there as well.
 	var aux struct {
 		FrameID cdp.FrameID `json:"frameId"`
 	}
 	if err := json.Unmarshal(ev.Context.AuxData, &aux); err != nil || aux.FrameID != p.frame {
 		return
 	}
-	post(p.s, page.CreateIsolatedWorld, page.CreateIsolatedWorldParams{
-		FrameID: p.frame, WorldName: worldName, ContentSecurityPolicy: worldCSP,
-	})
+	post(p.s, cdpruntime.Evaluate, cdpruntime.EvaluateParams{Expression: helperJS, UniqueContextID: ev.Context.UniqueID})
 	p.setWorld(ev.Context.UniqueID)
 }
 
@@ -78,8 +92,10 @@ func (p *Page) frameNavigated(ev page.EventFrameNavigated) {
 	if ev.Frame == nil || ev.Frame.ID != p.frame {
 		return
 	}
+	post(p.s, page.CreateIsolatedWorld, p.makeWorld())
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.world = ""
 	p.loader, p.crashed, p.away = ev.Frame.LoaderID, false, false
 	p.signal()
 }
@@ -91,6 +107,12 @@ func (p *Page) leaving(frame cdp.FrameID) {
 		defer p.mu.Unlock()
 		p.away = true
 		p.signal()
+	}
+}
+
+func (p *Page) frameRequestedNavigation(ev page.EventFrameRequestedNavigation) {
+	if ev.Disposition == page.ClientNavigationDispositionCurrentTab {
+		p.leaving(ev.FrameID)
 	}
 }
 

@@ -267,7 +267,7 @@ func TestParseRefuses(t *testing.T) {
 		"id in capitals":    {"c_0123456789abcdef", "c_0123456789ABCDEF"},
 		"id too short":      {"c_0123456789abcdef", "c_01"},
 		"bad name":          {"laptop", "Lap top"},
-		"escaped name":      {"laptop", `l\u0061ptop`},
+		"override in name":  {"laptop", "lap\u202etop"},
 		"token in the open": {"sha256:aaaa", "dbc_aaaa"},
 		"other hash":        {"sha256:", "md5:"},
 		"token too short":   {"sha256:aa", "sha256:"},

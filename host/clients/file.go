@@ -1,18 +1,18 @@
 package clients
 
 import (
-	"bytes"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/abi/atomicfile"
+	"github.com/drawbridge-mcp/drawbridge/abi/strictjson"
 	"github.com/drawbridge-mcp/drawbridge/host/platform"
 )
 
@@ -61,16 +61,11 @@ func readFile(path string) ([]entry, os.FileInfo, error) {
 	return list, info, nil
 }
 
-// parse reads clients.json. What it accepts is what format writes, white space
-// aside: that leaves no room for keys that are unknown, repeated or written in
-// another case.
+// parse reads clients.json.
 func parse(data []byte) ([]entry, error) {
-	if len(data) > maxFile {
-		return nil, fmt.Errorf("more than %d bytes", maxFile)
-	}
 	var f file
-	if err := json.Unmarshal(data, &f); err != nil {
-		return nil, fmt.Errorf("decoding: %w", err)
+	if err := strictjson.Decode(data, &f, strictjson.MaxBytes(maxFile)); err != nil {
+		return nil, err
 	}
 	if f.V != formatVersion {
 		return nil, fmt.Errorf("format version %d is not %d", f.V, formatVersion)
@@ -92,17 +87,6 @@ func parse(data []byte) ([]entry, error) {
 			}
 			seen[unique] = true
 		}
-	}
-	var compact bytes.Buffer
-	if err := json.Compact(&compact, data); err != nil {
-		return nil, fmt.Errorf("decoding: %w", err)
-	}
-	again, err := json.Marshal(f)
-	if err != nil {
-		return nil, fmt.Errorf("decoding: %w", err)
-	}
-	if !bytes.Equal(compact.Bytes(), again) {
-		return nil, errors.New("it has keys that are unknown, repeated or out of order")
 	}
 	return f.Clients, nil
 }
@@ -147,54 +131,8 @@ func writeFile(path string, list []entry) error {
 	if err != nil {
 		return err
 	}
-	if err := replace(path, data); err != nil {
+	if err := atomicfile.Write(path, data, platform.FileMode); err != nil {
 		return fmt.Errorf("writing clients: %w", err)
-	}
-	return nil
-}
-
-// replace puts data at path, for its owner alone, so that a reader sees the old
-// file or the new one, and a crash leaves one of them.
-//
-// TODO: use abi/atomicfile.
-func replace(path string, data []byte) (err error) {
-	dir := filepath.Dir(path)
-	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = f.Close()
-			_ = os.Remove(f.Name())
-		}
-	}()
-	if err := f.Chmod(platform.FileMode); err != nil {
-		return err
-	}
-	if _, err := f.Write(data); err != nil {
-		return err
-	}
-	if err := f.Sync(); err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
-		return err
-	}
-	if err := os.Rename(f.Name(), path); err != nil { //nolint:forbidigo // this is an atomic replace
-		return err
-	}
-	return syncDir(dir)
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
-		return err
 	}
 	return nil
 }

@@ -60,6 +60,7 @@ func revokeClient(ctx context.Context, r *request) (any, error) {
 		return nil, err
 	}
 	r.server.Gate.Revoke(c.ID)
+	r.server.clients.revoke(c.ID)
 	return struct{}{}, r.server.Host.Note(ctx, "client revoked", c.Name)
 }
 

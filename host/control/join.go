@@ -2,7 +2,9 @@ package control
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -20,30 +22,53 @@ type JoinParams struct {
 }
 
 // connected is the programs that started an MCP client of ours over stdio. What
-// descends from one of them may not approve anything.
+// descends from one of them may not approve anything, for as long as it is
+// there: a client that hangs up stays one.
 type connected struct {
-	mu   sync.Mutex
-	list []platform.Process
+	mu      sync.Mutex
+	list    []platform.Process
+	streams map[string]map[*context.CancelFunc]struct{} // by principal's id: what ends its streams
 }
 
-func (c *connected) add(p platform.Process) {
+// add notes a client's process and stream until the returned function runs.
+func (c *connected) add(p platform.Process, principalID string, end context.CancelFunc) (remove func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.list = append(c.list, p)
-}
-
-func (c *connected) remove(p platform.Process) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if i := slices.Index(c.list, p); i >= 0 {
-		c.list = slices.Delete(c.list, i, i+1)
+	c.list = append(slices.DeleteFunc(c.list, gone), p)
+	if c.streams == nil {
+		c.streams = map[string]map[*context.CancelFunc]struct{}{}
 	}
+	if c.streams[principalID] == nil {
+		c.streams[principalID] = map[*context.CancelFunc]struct{}{}
+	}
+	c.streams[principalID][&end] = struct{}{}
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.streams[principalID], &end)
+	}
+}
+
+// revoke ends a principal's streams.
+func (c *connected) revoke(principalID string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for end := range c.streams[principalID] {
+		(*end)()
+	}
+}
+
+// gone reports whether a process has ended.
+func gone(p platform.Process) bool {
+	line, err := platform.Ancestors(p.PID)
+	return err == nil && line[0].StartTime != p.StartTime || errors.Is(err, fs.ErrNotExist)
 }
 
 // processes lists the connected clients for the gate.
 func (c *connected) processes() []gate.Process {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.list = slices.DeleteFunc(c.list, gone)
 	return gateProcesses(c.list)
 }
 
@@ -104,10 +129,11 @@ func (s *Server) joinMCP(w http.ResponseWriter, r *http.Request) {
 	if _, err := fmt.Fprint(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: mcp\r\n\r\n"); err != nil {
 		return
 	}
-	s.clients.add(client)
-	defer s.clients.remove(client)
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
+	defer s.clients.add(client, principal.ID, cancel)()
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
 	s.Logger.Info("client joined", slog.String("client", principal.Name))
 	if err := s.Daemon.ServeMCP(ctx, &bufferedConn{Conn: conn, in: buf.Reader}, principal); err != nil {
 		s.Logger.Info("client left", slog.String("client", principal.Name), slog.Any("error", err))

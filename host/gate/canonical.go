@@ -4,14 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/gowebpki/jcs"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/abi/strictjson"
 )
 
 // Canonical returns arguments in the JSON Canonicalization Scheme (RFC 8785);
@@ -24,16 +25,17 @@ func Canonical(args json.RawMessage) (json.RawMessage, error) {
 	if args == nil {
 		return json.RawMessage("{}"), nil
 	}
-	if len(args) > abi.MaxArgs {
-		return nil, invalidArgs("arguments have %d bytes, and at most %d are allowed", len(args), abi.MaxArgs)
+	// Text and keys are data, and may hold anything. Its limit of depth comes
+	// before anything that recurses.
+	err := strictjson.Check(args, strictjson.MaxBytes(abi.MaxArgs), strictjson.AnyText(), strictjson.AnyKeys())
+	if err != nil {
+		// A path of many levels would make a message of many pages.
+		return nil, &abi.Error{Code: abi.ErrInvalidArgs, Msg: fmt.Sprintf("arguments are refused: %.200s", err), Err: err}
 	}
-	if !utf8.Valid(args) {
-		return nil, invalidArgs("arguments are not UTF-8")
-	}
-	if trimmed := bytes.TrimLeft(args, " \t\r\n"); len(trimmed) == 0 || trimmed[0] != '{' {
+	if trimmed := bytes.TrimLeft(args, " \t\r\n"); trimmed[0] != '{' {
 		return nil, invalidArgs("arguments are not a JSON object")
 	}
-	if err := checkTokens(args); err != nil {
+	if err := checkNumbers(args); err != nil {
 		return nil, err
 	}
 	out, err := jcs.Transform(args)
@@ -47,11 +49,11 @@ func invalidArgs(format string, args ...any) error {
 	return abi.Errorf(abi.ErrInvalidArgs, "", format, args...)
 }
 
-// checkTokens looks at depth and numbers.
-func checkTokens(args []byte) error {
+// checkNumbers looks for numbers that have no exact canonical form.
+func checkNumbers(args []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(args))
 	dec.UseNumber()
-	for depth := 0; ; {
+	for {
 		tok, err := dec.Token()
 		if errors.Is(err, io.EOF) {
 			return nil
@@ -59,20 +61,8 @@ func checkTokens(args []byte) error {
 		if err != nil {
 			return invalidArgs("arguments are not JSON: %w", err)
 		}
-		switch tok := tok.(type) {
-		case json.Delim:
-			if tok == '{' || tok == '[' {
-				depth++
-			} else {
-				depth--
-			}
-			if depth > abi.MaxJSONDepth {
-				return invalidArgs("arguments are nested more than %d deep", abi.MaxJSONDepth)
-			}
-		case json.Number:
-			if !isExact(tok.String()) {
-				return invalidArgs("number %.40q can't be represented exactly: pass it as a string", tok.String())
-			}
+		if n, ok := tok.(json.Number); ok && !isExact(n.String()) {
+			return invalidArgs("number %.40q can't be represented exactly: pass it as a string", n.String())
 		}
 	}
 }

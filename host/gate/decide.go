@@ -151,7 +151,8 @@ func (g *Gate) find(id string) (*request, error) {
 // Success means that the answer was taken. The call may still not run: its
 // caller may leave in this very moment, or never come back.
 func (g *Gate) Decide(ctx context.Context, id, code string, approve bool, by Approver) error {
-	if err := g.checkApprover(by); err != nil {
+	line, err := g.checkApprover(by)
+	if err != nil {
 		return err
 	}
 	if err := ctx.Err(); err != nil {
@@ -161,6 +162,10 @@ func (g *Gate) Decide(ctx context.Context, id, code string, approve bool, by App
 	defer g.mu.Unlock()
 	r, err := g.find(id)
 	if err != nil {
+		return err
+	}
+	// A client must not be able to answer by hanging up first.
+	if err := CheckApprover(by, g.opts.UID, line, r.askers); err != nil {
 		return err
 	}
 	if !approve {
@@ -176,22 +181,23 @@ func (g *Gate) Decide(ctx context.Context, id, code string, approve bool, by App
 
 // MayAnswer says whether by would be accepted, before a person is asked to
 // type anything.
-func (g *Gate) MayAnswer(by Approver) error { return g.checkApprover(by) }
+func (g *Gate) MayAnswer(by Approver) error {
+	_, err := g.checkApprover(by)
+	return err
+}
 
-func (g *Gate) checkApprover(by Approver) error {
+// checkApprover returns the ancestry of an approver that may answer now.
+func (g *Gate) checkApprover(by Approver) ([]Process, error) {
 	if g.opts.Lineage == nil {
-		return refuse("this system can't tell who answers")
+		return nil, refuse("this system can't tell who answers")
 	}
 	// Clients first: one that connects after this did not start the approver.
-	var connected []Process
-	if g.opts.Connected != nil {
-		connected = g.opts.Connected()
-	}
+	connected := g.connected()
 	line, err := g.opts.Lineage(by.PID)
 	if err != nil {
-		return refuse("the ancestry of process %d can't be read: %w", by.PID, err)
+		return nil, refuse("the ancestry of process %d can't be read: %w", by.PID, err)
 	}
-	return CheckApprover(by, g.opts.UID, line, connected)
+	return line, CheckApprover(by, g.opts.UID, line, connected)
 }
 
 // checkCode uses up r's code if it is the one.

@@ -162,6 +162,38 @@ func TestWhoMayAnswer(t *testing.T) {
 	}
 }
 
+// An agent asks, hangs up, and answers from its shell: it was connected when it
+// asked. So was the one that came back for the answer later.
+func TestHangingUpDoesNotHelp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		opts := options()
+		first, second := Process{PID: 200, Start: 20}, Process{PID: 210, Start: 21}
+		connected := []Process{first}
+		shellOf := first
+		opts.Connected = func() []Process { return connected }
+		opts.Lineage = func(pid int) ([]Process, error) {
+			return []Process{{pid, 30, "pts/1"}, {shellOf.PID, shellOf.Start, ""}, {1, 0, ""}}, nil
+		}
+		g := newGate(t, opts)
+		<-call(t.Context(), g, subject())
+		connected = []Process{second}
+		<-call(t.Context(), g, subject())
+		connected = nil
+		id := only(t, g).ID
+		for _, shellOf = range []Process{first, second} {
+			code, err := g.Challenge(id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := g.Decide(t.Context(), id, code, true, person()); !errors.Is(err, abi.ErrForbidden) {
+				t.Errorf("the shell of client %d: %v", shellOf.PID, err)
+			}
+		}
+		shellOf = Process{PID: 220, Start: 22}
+		approve(t, g, id)
+	})
+}
+
 func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(t, options())

@@ -121,7 +121,7 @@ func (g *Gate) Allow(ctx context.Context, s Subject) (Grant, error) {
 }
 
 func (g *Gate) ask(ctx context.Context, s Subject) (Grant, error) {
-	r, err := g.enter(s)
+	r, err := g.enter(s, g.connected())
 	if err != nil {
 		return Grant{}, err
 	}
@@ -135,9 +135,17 @@ func (g *Gate) ask(ctx context.Context, s Subject) (Grant, error) {
 	return g.leave(ctx, r)
 }
 
+// connected lists the processes of the clients that are connected now.
+func (g *Gate) connected() []Process {
+	if g.opts.Connected == nil {
+		return nil
+	}
+	return g.opts.Connected()
+}
+
 // enter finds the request for s or makes one, and takes the place of its only
-// caller.
-func (g *Gate) enter(s Subject) (*request, error) {
+// caller. askers are the clients that are connected.
+func (g *Gate) enter(s Subject, askers []Process) (*request, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
@@ -154,12 +162,14 @@ func (g *Gate) enter(s Subject) (*request, error) {
 				WithHint("drawbridge approvals")
 		}
 		r.attended = true
+		r.askers = append(r.askers, askers...)
 		return r, nil
 	}
 	if err := g.admit(s.Principal); err != nil {
 		return nil, err
 	}
 	r := g.open(s, digest)
+	r.askers = askers
 	if g.opts.Notify != nil {
 		go g.opts.Notify(r.view())
 	}

@@ -289,7 +289,7 @@ func TestRevokeBeatsApproval(t *testing.T) {
 		<-call(t.Context(), g, subject())
 		p := only(t, g)
 		approve(t, g, p.ID)
-		r, err := g.enter(g.requests[p.ID].subject) // back for the answer
+		r, err := g.enter(g.requests[p.ID].subject, nil) // back for the answer
 		if err != nil {
 			t.Fatal(err)
 		}

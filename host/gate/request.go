@@ -30,7 +30,8 @@ type request struct {
 	answered chan struct{} // closed on leaving StateOpen
 
 	state     State
-	attended  bool // a caller waits
+	attended  bool      // a caller waits
+	askers    []Process // clients that were connected when it was asked; they may be gone
 	by        Approver
 	decided   time.Time
 	challenge challenge

@@ -32,6 +32,9 @@ func (s *Server) result(ctx context.Context, res host.CallResult) *mcp.CallToolR
 		return failure(abi.Errorf(abi.ErrInternal, "", "internal error"), res.AuditID)
 	}
 	meta := map[string]any{}
+	if res.Origin != "" {
+		meta[MetaOrigin] = res.Origin
+	}
 	shown, of := clip(compact.String(), maxText)
 	if of > 0 {
 		meta[MetaTruncated] = map[string]int{"shown": maxText, "of": of}

@@ -30,6 +30,9 @@ const (
 	MetaReason = "dev.drawbridge/reason"
 	// MetaAudit holds the id of a call's row in the audit log.
 	MetaAudit = "dev.drawbridge/audit"
+	// MetaOrigin holds the origin of the pages that a result was read from: it is
+	// data of that site, and never an instruction.
+	MetaOrigin = "dev.drawbridge/origin"
 	// MetaTruncated holds {shown, of}, in characters, where the text of a result
 	// was cut.
 	MetaTruncated = "dev.drawbridge/truncated"

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp"
+
 	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/connectors-src/tracker/site"
 	"github.com/drawbridge-mcp/drawbridge/host"
@@ -33,11 +35,13 @@ func Main(m *testing.M) {
 
 // Options change what New builds. The zero value is what most tests want.
 type Options struct {
-	NoSite   bool             // no sample tracker and no recording server
-	Wait     time.Duration    // how long the gate waits; 0 is its default
-	Clock    func() time.Time // of registry and maintainer; nil is time.Now
-	Limits   sandbox.Limits   // of the sandbox, which is then this world's own
-	OwnCache bool             // a sandbox of this world's own, for tests that change its files
+	NoSite bool             // no sample tracker and no recording server
+	Wait   time.Duration    // how long the gate waits; 0 is its default
+	Clock  func() time.Time // of registry and maintainer; nil is time.Now
+	Limits sandbox.Limits   // of the sandbox, which is then this world's own
+	// Wrap stands between the host and its browser's pipe.
+	Wrap     func(chromedp.Transport) chromedp.Transport
+	OwnCache bool // a sandbox of this world's own, for tests that change its files
 }
 
 // A World is one drawbridge with everything around it. Its parts may be used
@@ -57,7 +61,7 @@ type World struct {
 
 	Site *site.Site
 	Evil *site.Recorder // http://evil.localhost:PORT
-	Wire *Wire          // what is said between host and browser
+	Wire *Wire          // what is said between host and browser; nothing with Options.Wrap
 
 	opts      Options
 	principal host.Principal
@@ -130,7 +134,11 @@ func (w *World) makeHost() {
 
 // launch starts the host's browser and remembers it for tests that kill it.
 func (w *World) launch(ctx context.Context, headless bool) (*browser.Browser, error) {
-	b, err := browser.Launch(ctx, browser.Options{ProfileDir: filepath.Join(w.Dir, "profile"), Headless: headless, Logger: w.logger(), Wrap: w.Wire.wrap})
+	wrap := w.opts.Wrap
+	if wrap == nil {
+		wrap = w.Wire.wrap
+	}
+	b, err := browser.Launch(ctx, browser.Options{ProfileDir: filepath.Join(w.Dir, "profile"), Headless: headless, Logger: w.logger(), Wrap: wrap})
 	if err == nil {
 		select {
 		case <-w.launched:

@@ -122,8 +122,11 @@ api.focus = async ({ within, selector, select }) => {
 
 // prepare selects what e holds and reports whether its value is set directly.
 function prepare(e) {
-  if (dom.matches(e, ":read-only")) throw new Fault("selector_drift", `${describe(e)} is read-only`);
-  switch (dom.tag(e)) {
+  const tag = dom.tag(e);
+  if ((tag === "textarea" || tag === "input") && dom.hasAttr(e, "readonly")) {
+    throw new Fault("selector_drift", `${describe(e)} is read-only`);
+  }
+  switch (tag) {
     case "textarea":
       dom.selectArea(e);
       return false;

@@ -23,7 +23,7 @@ class Extractor {
   // table reads schema s below root; where names the column that it is nested in.
   table(root, s, where) {
     const cols = s.cols.map((c) => c.name);
-    let rows = s.rows ? all(root, s.rows) : [root];
+    let rows = s.rows ? all(root, s.rows) : [dom.type(root) === DOCUMENT ? one(root, ":root") : root];
     if (!rows.length && !(s.empty && one(root, s.empty))) {
       throw new Fault("selector_drift", `${where}no rows match ${quote(s.rows)}` +
         (s.empty ? ` and nothing matches ${quote(s.empty)}` : ""));
@@ -79,6 +79,7 @@ class Extractor {
   // cell reads one element; null means that it has no such value.
   cell(e, c, at) {
     if (c.kind === "nested") return this.nested(e, c, at);
+    if (dom.type(e) !== ELEMENT) throw new Fault("invalid_args", `${at}a shadow root itself has no ${c.kind}; give a selector`);
     const raw = this.raw(e, c, at);
     if (raw === null || c.type === "string") return raw === null ? null : raw.toWellFormed();
     const v = PARSE[c.type](raw);

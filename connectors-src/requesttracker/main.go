@@ -1,0 +1,21 @@
+// Command requesttracker is the connector for Request Tracker 5.
+package main
+
+import "github.com/drawbridge-mcp/drawbridge/abi/sdk"
+
+func plugin() sdk.Plugin {
+	return sdk.Plugin{
+		sdk.Tool("rt.list_my_tickets", listMyTickets),
+		sdk.Tool("rt.search_tickets", searchTickets),
+		sdk.Tool("rt.get_ticket", getTicket),
+		sdk.Tool("rt.comment", comment),
+	}
+}
+
+//go:wasmexport call
+func call() int32 { return plugin().Call() }
+
+//go:wasmexport describe
+func describe() int32 { return plugin().Describe() }
+
+func main() {}

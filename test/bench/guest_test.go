@@ -1,0 +1,102 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+	"time"
+
+	extism "github.com/extism/go-sdk"
+	"github.com/tetratelabs/wazero"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
+)
+
+// A guest runs a module in this process, without a worker and with the answer
+// of its host call at hand: what is left is the module's own time.
+type guest struct {
+	compiled *extism.CompiledPlugin
+	input    []byte
+}
+
+func input(b *testing.B, args any) []byte {
+	b.Helper()
+	raw, err := json.Marshal(args)
+	if err != nil {
+		b.Fatal(err)
+	}
+	in, err := json.Marshal(abi.CallInput{V: abi.Version, Tool: "puppet.look", Args: raw, Settings: map[string]string{}, Locale: "en"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return in
+}
+
+// newGuest prepares a module whose read always answers with data as it came
+// through the whole stack.
+func newGuest(b *testing.B, wasm, in []byte, data json.RawMessage) *guest {
+	b.Helper()
+	answer, err := json.Marshal(map[string]any{"ok": true, "data": json.RawMessage(dataOf(b, data))})
+	if err != nil {
+		b.Fatal(err)
+	}
+	var calls []extism.HostFunction
+	for _, name := range []string{"read", "act", "fetch", "progress"} {
+		f := extism.NewHostFunctionWithStack(name, func(_ context.Context, p *extism.CurrentPlugin, stack []uint64) {
+			if _, err := p.ReadBytes(stack[0]); err != nil {
+				stack[0] = 0
+				return
+			}
+			at, err := p.WriteBytes(answer)
+			if err != nil {
+				at = 0
+			}
+			stack[0] = at
+		}, []extism.ValueType{extism.ValueTypeI64}, []extism.ValueType{extism.ValueTypeI64})
+		f.SetNamespace(abi.Namespace)
+		calls = append(calls, f)
+	}
+	compiled, err := extism.NewCompiledPlugin(b.Context(), extism.Manifest{Wasm: []extism.Wasm{extism.WasmData{Data: wasm}}},
+		extism.PluginConfig{EnableWasi: true, RuntimeConfig: wazero.NewRuntimeConfigCompiler()}, calls)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = compiled.Close(context.Background()) }) //nolint:usetesting // after the test's context
+	return &guest{compiled: compiled, input: in}
+}
+
+// dataOf takes the data out of what the puppet made of an answer.
+func dataOf(b *testing.B, answer json.RawMessage) []byte {
+	b.Helper()
+	var a struct {
+		Data map[string]json.RawMessage
+	}
+	if err := json.Unmarshal(answer, &a); err != nil || len(a.Data) == 0 {
+		b.Fatalf("the answer has no data: %v: %.300s", err, answer)
+	}
+	out, err := json.Marshal(a.Data)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return out
+}
+
+// call returns the milliseconds of one call in an instance that is ready.
+func (g *guest) call(b *testing.B) float64 {
+	b.Helper()
+	p, err := g.compiled.Instance(b.Context(), extism.PluginInstanceConfig{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer func() { _ = p.Close(b.Context()) }()
+	if _, _, err := p.Call("describe", nil); err != nil { // a runtime starts in its first call
+		b.Fatal(err)
+	}
+	start := time.Now()
+	_, out, err := p.Call("call", g.input)
+	took := time.Since(start)
+	if err != nil || len(out) < 1000 {
+		b.Fatalf("guest call: %v: %.300s", err, out)
+	}
+	return float64(took.Microseconds()) / 1000
+}

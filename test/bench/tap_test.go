@@ -1,0 +1,126 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/chromedp/cdproto"
+	"github.com/chromedp/chromedp"
+)
+
+// A tap stands between the host and the browser's pipe. It remembers the
+// message by which the host asks for an extraction, and sends it again, as a
+// client without anything around it would: the floor that the host is held
+// against.
+type tap struct {
+	inner chromedp.Transport
+
+	mu   sync.Mutex // held while writing
+	last *cdproto.Message
+
+	wait sync.Map // by id: chan *cdproto.Message
+	next int64
+}
+
+// firstRaw is where the tap's own message ids begin, far above the host's; Chromium
+// takes 32 bits.
+const firstRaw = 1 << 30
+
+func newTap(inner chromedp.Transport) *tap { return &tap{inner: inner, next: firstRaw} }
+
+func (t *tap) Read(ctx context.Context, m *cdproto.Message) error {
+	for {
+		if err := t.inner.Read(ctx, m); err != nil {
+			return err
+		}
+		ch, ok := t.wait.LoadAndDelete(m.ID)
+		if !ok {
+			return nil
+		}
+		answer := *m
+		ch.(chan *cdproto.Message) <- &answer
+		*m = cdproto.Message{}
+	}
+}
+
+func (t *tap) Write(ctx context.Context, m *cdproto.Message) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if m.Method == "Runtime.callFunctionOn" && bytes.Contains(m.Params, []byte(`"extract"`)) {
+		copied := *m
+		copied.Params = bytes.Clone(m.Params) // the caller uses its buffer again
+		t.last = &copied
+	}
+	return t.inner.Write(ctx, m)
+}
+
+func (t *tap) Close() error { return t.inner.Close() }
+
+// raw sends the remembered message once more and returns the answer's size.
+func (t *tap) raw(ctx context.Context) (int, error) {
+	t.mu.Lock()
+	if t.last == nil {
+		t.mu.Unlock()
+		return 0, errors.New("no extraction was seen yet")
+	}
+	t.next++
+	m := *t.last
+	m.ID = t.next
+	ch := make(chan *cdproto.Message, 1)
+	t.wait.Store(m.ID, ch)
+	err := t.inner.Write(ctx, &m)
+	t.mu.Unlock()
+	if err != nil {
+		return 0, err
+	}
+	select {
+	case answer := <-ch:
+		if answer.Error != nil {
+			return 0, answer.Error
+		}
+		return len(answer.Result), nil
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+}
+
+func TestTapKeepsTheAnswersApart(t *testing.T) {
+	p := &pipe{answers: make(chan *cdproto.Message, 4)}
+	tp := newTap(p)
+	ctx := t.Context()
+	if err := tp.Write(ctx, &cdproto.Message{ID: 7, Method: "Runtime.callFunctionOn", Params: []byte(`{"arguments":[{"value":"extract"}]}`)}); err != nil {
+		t.Fatal(err)
+	}
+	go func() { p.answers <- &cdproto.Message{ID: firstRaw + 1, Result: []byte(`{}`)} }()
+	got := make(chan cdproto.Message, 1)
+	go func() {
+		var m cdproto.Message
+		_ = tp.Read(ctx, &m)
+		got <- m
+	}()
+	if n, err := tp.raw(ctx); err != nil || n != 2 {
+		t.Fatalf("raw = %d, %v", n, err)
+	}
+	p.answers <- &cdproto.Message{ID: 7}
+	if m := <-got; m.ID != 7 {
+		t.Errorf("the host read message %d", m.ID)
+	}
+}
+
+// A pipe is a browser that answers what the test says.
+type pipe struct{ answers chan *cdproto.Message }
+
+func (p *pipe) Read(ctx context.Context, m *cdproto.Message) error {
+	select {
+	case a := <-p.answers:
+		*m = *a
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+func (p *pipe) Write(context.Context, *cdproto.Message) error { return nil }
+func (p *pipe) Close() error                                  { return nil }

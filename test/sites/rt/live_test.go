@@ -1,0 +1,131 @@
+package rt
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/drawbridge-mcp/drawbridge/host"
+	"github.com/drawbridge-mcp/drawbridge/test/harness"
+)
+
+func TestMain(m *testing.M) { harness.Main(m) }
+
+const source = "connectors-src/requesttracker"
+
+// A rig is a Request Tracker and a whole drawbridge with the connector, its
+// module signed, published and installed. It is a [Caller].
+type rig struct {
+	*harness.World
+	site *Site
+}
+
+// NewRig signs an account in. It fails the test if it is asked to run and can't;
+// without being asked it skips it.
+func newRig(t *testing.T, a Account) *rig {
+	t.Helper()
+	if os.Getenv("DRAWBRIDGE_SITES") != "1" {
+		t.Skip("not asked to run against real sites: make test-sites")
+	}
+	site, err := FromEnv(harness.Root())
+	if err != nil {
+		t.Fatal(err)
+	}
+	manifest, err := os.ReadFile(filepath.Join(harness.Root(), source, "plugin.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &rig{World: harness.New(t, harness.Options{NoSite: true}), site: site}
+	r.install(manifest, harness.Module(t, source))
+	account, err := r.Host.Login(t.Context(), "rt", &host.FormLogin{Username: a.Name, Password: a.Password})
+	if err != nil || account != a.Name {
+		t.Fatalf("signed in as %q: %v", account, err)
+	}
+	return r
+}
+
+func (r *rig) install(manifest, wasm []byte) {
+	r.T.Helper()
+	rel := r.Publish(manifest, wasm)
+	known, err := r.Registry.Registries()
+	if err == nil && len(known) == 0 {
+		err = r.AddRegistry()
+	} else if err == nil {
+		_, err = r.Registry.Refresh(r.T.Context(), harness.RegistryID)
+	}
+	if err != nil {
+		r.T.Fatal(err)
+	}
+	settings := map[string]string{"base_url": r.site.Base}
+	if _, err := r.Host.Install(r.T.Context(), harness.Namespace+"/"+rel.Name, settings, r.Agree, func(string) {}); err != nil {
+		r.T.Fatal(err)
+	}
+}
+
+// Call has a person approve whatever asks for one.
+func (r *rig) Call(_ context.Context, tool string, args any) (json.RawMessage, error) {
+	call := r.World.Call
+	if tool == Comment {
+		call = r.CallApproved
+	}
+	res := call(tool, args)
+	if res.Err != nil {
+		return nil, res.Err
+	}
+	return res.Structured, nil
+}
+
+func TestReads(t *testing.T) {
+	r := newRig(t, Staff())
+	truth, before := truthOf(t, r.site), rawTruth(t, r.site)
+	t.Run("my tickets", func(t *testing.T) { MyTickets(t, r, truth, Staff().Name) })
+	t.Run("searches", func(t *testing.T) { Searches(t, r, truth, Staff().Name) })
+	t.Run("details", func(t *testing.T) { Details(t, r, truth) })
+	t.Run("missing", func(t *testing.T) { Missing(t, r, r.site) })
+	t.Run("signed out", func(t *testing.T) { SignedOut(t, r, r.site) })
+	unchanged(t, r.site, before)
+}
+
+func TestWithoutRights(t *testing.T) {
+	r := newRig(t, NoRights())
+	WithoutRights(t, r, r.site)
+}
+
+func TestComments(t *testing.T) {
+	r := newRig(t, Staff())
+	r.restored(t)
+	Comments(t, r, r.site, Staff().Name, 12)
+}
+
+func TestAttacks(t *testing.T) {
+	r := newRig(t, Staff())
+	r.restored(t)
+	r.installPuppet()
+	t.Run("unguarded", func(t *testing.T) { Harmful(t, unguarded{r}, r.site, Attacks()) })
+	t.Run("refused", func(t *testing.T) { Refused(t, reader{r}, r.site, Attacks()) })
+}
+
+func TestOverreaches(t *testing.T) {
+	r := newRig(t, Staff())
+	r.restored(t)
+	r.installPuppet()
+	t.Run("unguarded", func(t *testing.T) { Harmful(t, unguarded{r}, r.site, Overreaches()) })
+	t.Run("refused", func(t *testing.T) { Refused(t, writer{r}, r.site, Overreaches()) })
+	t.Run("twice", func(t *testing.T) { Once(t, writer{r}, r.site, Staff().Name) })
+}
+
+// restored puts the database back after the test.
+func (r *rig) restored(t *testing.T) {
+	t.Helper()
+	saved := filepath.Join(t.TempDir(), "rt.sqlite")
+	if err := r.site.Save(t.Context(), saved); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := r.site.Restore(context.WithoutCancel(t.Context()), saved); err != nil {
+			t.Error(err)
+		}
+	})
+}

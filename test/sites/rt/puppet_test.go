@@ -1,0 +1,143 @@
+package rt
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/abi/release"
+	"github.com/drawbridge-mcp/drawbridge/host/browser"
+	"github.com/drawbridge-mcp/drawbridge/test/harness"
+)
+
+// InstallPuppet installs a module that does whatever it is told, under the very
+// lists that the connector's tools are signed with: "look" has the reads of all
+// tools that read, "touch" the lists of the one that comments.
+func (r *rig) installPuppet() {
+	r.T.Helper()
+	text, err := os.ReadFile(filepath.Join(harness.Root(), source, "plugin.yaml"))
+	if err != nil {
+		r.T.Fatal(err)
+	}
+	m, err := release.ParseManifest(text)
+	if err != nil {
+		r.T.Fatal(err)
+	}
+	m.Name, m.Title = "puppet", "Puppet"
+	c := &m.Connectors[0]
+	c.ID, c.Title = "puppet", "Puppet"
+	look := puppetTool("look", false)
+	touch := puppetTool("touch", true)
+	for _, tool := range c.Tools {
+		if tool.IsDestructive() {
+			touch.Reads, touch.Writes = tool.Reads, tool.Writes
+		} else {
+			look.Reads = append(look.Reads, tool.Reads...)
+		}
+	}
+	c.Tools = []abi.Tool{look, touch}
+	manifest, err := json.Marshal(m) // JSON is YAML
+	if err != nil {
+		r.T.Fatal(err)
+	}
+	r.install(manifest, harness.Module(r.T, "test/e2e/puppet"))
+}
+
+func puppetTool(name string, destructive bool) abi.Tool {
+	return abi.Tool{
+		Name: name, Title: name, Description: "Does what it is told.", Destructive: &destructive,
+		Capabilities: []abi.Capability{abi.CapAct, abi.CapFetch, abi.CapProgress, abi.CapRead},
+		Input: json.RawMessage(`{"type":"object","properties":{"id":{"type":"integer"},"text":{"type":"string"},` +
+			`"tolerate":{"type":"boolean"},"calls":{"type":"array","items":{"type":"object"}}},"additionalProperties":false}`),
+		Output: json.RawMessage(`{"type":"object","properties":{"answers":{"type":"array"}},"additionalProperties":false}`),
+	}
+}
+
+// hostCalls opens the ticket's page and does what the attacks say.
+func hostCalls(id int, attacks ...Attack) []object {
+	calls := []object{{"read": []abi.Step{{Op: abi.OpNavigate, Path: ticketPath(id)}}}}
+	for _, a := range attacks {
+		if a.Fetch != nil {
+			f := *a.Fetch
+			f.V = abi.Version
+			calls = append(calls, object{"fetch": f})
+		} else {
+			calls = append(calls, object{"read": []abi.Step{{Op: abi.OpNavigate, Path: a.Path}}})
+		}
+	}
+	return calls
+}
+
+func ticketPath(id int) string { return "/Ticket/Display.html?id=" + strconv.Itoa(id) }
+
+// A reader is a hostile module of a tool that reads.
+type reader struct{ *rig }
+
+func (r reader) Attack(_ context.Context, a Attack) error {
+	args := object{"id": a.ID, "text": "", "calls": hostCalls(a.ID)}
+	if res := r.World.Call("puppet_look", args); res.Err != nil {
+		return fmt.Errorf("opening ticket %d: %s", a.ID, res.Err.Error())
+	}
+	args["calls"] = hostCalls(a.ID, a)
+	if res := r.World.Call("puppet_look", args); res.Err != nil {
+		return res.Err
+	}
+	return nil
+}
+
+// A writer is one of the tool that comments, approved for ticket 12.
+type writer struct{ *rig }
+
+func (w writer) Attack(_ context.Context, a Attack) error {
+	res := w.CallApproved("puppet_touch", object{"id": 12, "text": "approved", "calls": hostCalls(12, a)})
+	if res.Err != nil {
+		return res.Err
+	}
+	return nil
+}
+
+// All does several in one call, whatever becomes of each, and returns what the
+// call came to.
+func (w writer) All(_ context.Context, attacks ...Attack) (json.RawMessage, error) {
+	res := w.CallApproved("puppet_touch", object{"id": 12, "text": "approved", "tolerate": true, "calls": hostCalls(12, attacks...)})
+	if res.Err != nil {
+		return nil, res.Err
+	}
+	return res.Structured, nil
+}
+
+// Unguarded does it in a tab of the same browser that nothing guards.
+type unguarded struct{ *rig }
+
+func (u unguarded) Attack(ctx context.Context, a Attack) (err error) {
+	p, err := u.Browser().Open(ctx, browser.Policy{Check: func(browser.Request) error { return nil }})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if cerr := p.Close(); err == nil {
+			err = cerr
+		}
+	}()
+	home := u.site.Base + ticketPath(a.ID)
+	whatever := abi.Pages{SignedIn: []abi.Condition{{Selector: "body"}}}
+	if _, err := p.Navigate(ctx, browser.Navigation{URL: home, Referrer: u.site.Base + "/", Pages: whatever}); err != nil {
+		return err
+	}
+	if a.Fetch == nil {
+		_, err = p.Navigate(ctx, browser.Navigation{URL: u.site.Base + a.Path, Referrer: home, Pages: whatever})
+		return err
+	}
+	f := browser.Fetch{Method: a.Fetch.Method, URL: u.site.Base + a.Fetch.Path}
+	if b := a.Fetch.Body; b != nil && b.Encoding == abi.EncodingJSON {
+		f.ContentType, f.Body = "application/json", b.JSON
+	} else if b != nil {
+		f.ContentType, f.Body = "application/x-www-form-urlencoded", formBody(b.Fields)
+	}
+	_, err = p.Fetch(ctx, f)
+	return err
+}
