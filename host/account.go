@@ -106,7 +106,7 @@ func guestError(t *tool, e *abi.ErrorData) error {
 		return abi.Errorf(abi.ErrInvalidResult, t.Name, "the connector returned an unknown error code %q", e.Code)
 	}
 	switch e.Code {
-	case abi.ErrUntrusted, abi.ErrConfirmationRequired, abi.ErrConfirmationDenied, abi.ErrConsentPending, abi.ErrInternal:
+	case abi.ErrUntrusted, abi.ErrConfirmationRequired, abi.ErrConfirmationDenied, abi.ErrConsentPending, abi.ErrGuestTrap, abi.ErrInternal:
 		return abi.Errorf(abi.ErrInvalidResult, t.Name, "the connector may not return %q", e.Code)
 	}
 	err := &abi.Error{Code: e.Code, Op: t.Name, Msg: e.Message}

@@ -140,6 +140,17 @@ func TestGuestFailsAfterSending(t *testing.T) {
 	}
 }
 
+// TestMadeUpErrors are errors that only the host can know of.
+func TestMadeUpErrors(t *testing.T) {
+	w := puppet(t, harness.Options{}, puppetGrant{})
+	for _, code := range []abi.Code{
+		abi.ErrUntrusted, abi.ErrConfirmationRequired, abi.ErrConfirmationDenied, abi.ErrConsentPending, abi.ErrGuestTrap, abi.ErrInternal, "unheard_of",
+	} {
+		w.WantCode(abi.ErrInvalidResult, "puppet_look", orders{Misbehave: "claim " + string(code)})
+	}
+	w.WantCode(abi.ErrNotFound, "puppet_look", orders{Misbehave: "claim not_found"})
+}
+
 func TestCutOffBeforeSending(t *testing.T) {
 	w := puppet(t, harness.Options{}, puppetGrant{})
 	before := posted(w.Site, "POST", "/issues/")
