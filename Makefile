@@ -54,9 +54,9 @@ fuzz: ## every fuzz target for 30 s
 	  done; \
 	done
 
-bench: deps build ## speed as ratios, JSON to dist/bench.json and a table to standard output
+bench: deps build ## speed as ratios: JSON to dist/bench.json, a table to standard output (README=1: into the README)
 	@mkdir -p dist
-	$(GO) run ./test/bench -out dist/bench.json
+	$(GO) run ./test/bench/report -out $(CURDIR)/dist/bench.json $(if $(README),-readme README.md)
 
 mutants: deps ## take each check out in a scratch copy and see its test fail
 	$(GO) run ./test/mutants

@@ -17,8 +17,9 @@ type supervisor struct {
 
 	mu      sync.Mutex
 	cur     *browser.Browser
-	started time.Time // of the last launch
-	quick   int       // launches in a row that lived less than a minute
+	started time.Time       // of the last launch
+	quick   int             // launches in a row that lived less than a minute
+	kept    browser.Cookies // of a browser that restart ended, until the next one has them
 }
 
 // maxQuick is how many browsers may die young before the supervisor gives up
@@ -67,12 +68,12 @@ func (s *supervisor) start(ctx context.Context, headless bool) (*browser.Browser
 func (s *supervisor) restart(ctx context.Context, headless bool) (*browser.Browser, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var cookies browser.Cookies
 	if s.cur != nil {
-		var err error
-		if cookies, err = s.cur.Cookies(ctx); err != nil && !errors.Is(err, abi.ErrBrowserGone) {
+		cookies, err := s.cur.Cookies(ctx)
+		if err != nil && !errors.Is(err, abi.ErrBrowserGone) {
 			return nil, err
 		}
+		s.kept = cookies
 		if err := s.cur.Close(); err != nil {
 			return nil, err
 		}
@@ -83,7 +84,11 @@ func (s *supervisor) restart(ctx context.Context, headless bool) (*browser.Brows
 	if err != nil {
 		return nil, err
 	}
-	return b, b.SetCookies(ctx, cookies)
+	if err := b.SetCookies(ctx, s.kept); err != nil {
+		return nil, err
+	}
+	s.kept = browser.Cookies{}
+	return b, nil
 }
 
 func (s *supervisor) close() error {

@@ -2,6 +2,8 @@ package host
 
 import (
 	"context"
+	"errors"
+	"slices"
 	"time"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
@@ -90,10 +92,9 @@ func (conn *connector) loginPolicy() func(browser.Request) error {
 				return nil
 			}
 		}
-		for _, p := range append(conn.site.origins[:len(conn.site.origins):len(conn.site.origins)], conn.site.resources...) {
-			if p.Match(u) {
-				return nil
-			}
+		own := func(p origin.Pattern) bool { return p.MatchOrigin(u) }
+		if slices.ContainsFunc(conn.site.origins, own) || slices.ContainsFunc(conn.site.resources, func(p origin.Pattern) bool { return p.Match(u) }) {
+			return nil
 		}
 		return abi.Errorf(abi.ErrOriginDenied, "login", "%q is neither the connector's nor an identity provider's origin", u.Origin())
 	}
@@ -132,7 +133,10 @@ func (h *Host) headedLogin(ctx context.Context, conn *connector) (account string
 	defer cancel()
 	b, err := h.tabs.browsers.restart(ctx, false)
 	if err != nil {
-		return "", err
+		back := context.WithoutCancel(ctx)
+		_, rerr := h.tabs.browsers.restart(back, true)
+		return "", errors.Join(abi.Errorf(abi.ErrUnsupportedAction, "login", "no browser window can be shown here: %w", err).
+			WithHint("drawbridge login %s --form", conn.def.ID), rerr)
 	}
 	defer func() {
 		back := context.WithoutCancel(ctx)

@@ -97,7 +97,7 @@ func (r *resolver) pattern(text string) origin.Pattern {
 		if r.err != nil {
 			return origin.Pattern{}
 		}
-		text = string(u.Origin()) + rest
+		text = string(u.Origin()) + strings.TrimSuffix(u.Path(), "/") + rest
 	}
 	p, err := origin.ParsePattern(text)
 	if err != nil {

@@ -23,7 +23,7 @@ func testConnector() *abi.Connector {
 
 func testSettings() map[string]string {
 	return map[string]string{
-		"base_url": "https://work.example/tracker", "assets_url": "https://cdn.example:8443", "login_url": "https://id.example",
+		"base_url": "https://work.example/tracker", "assets_url": "https://cdn.example:8443/of/tracker/", "login_url": "https://id.example",
 	}
 }
 
@@ -44,10 +44,11 @@ func TestResolvePutsSettingsIn(t *testing.T) {
 	if got := s.base.String(); got != "https://work.example/tracker/" {
 		t.Errorf("base = %q", got)
 	}
-	if !s.origins[0].Match(mustURL(t, "https://work.example/x")) || s.origins[0].Match(mustURL(t, "https://work.example:8443/x")) {
+	if !s.origins[0].MatchOrigin(mustURL(t, "https://work.example/x")) || s.origins[0].MatchOrigin(mustURL(t, "https://work.example:8443/x")) {
 		t.Errorf("origins = %v", s.origins)
 	}
-	if !s.resources[0].Match(mustURL(t, "https://cdn.example:8443/static/a.css")) || s.resources[0].Match(mustURL(t, "https://cdn.example:8443/api")) {
+	if !s.resources[0].Match(mustURL(t, "https://cdn.example:8443/of/tracker/static/a.css")) ||
+		s.resources[0].Match(mustURL(t, "https://cdn.example:8443/static/a.css")) || s.resources[0].Match(mustURL(t, "https://cdn.example:8443/of/tracker/api")) {
 		t.Errorf("resources = %v", s.resources)
 	}
 	if s.login[0] != "https://id.example" || s.pages.SignedOut[0].Origin != "https://id.example" {

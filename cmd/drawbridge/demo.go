@@ -64,6 +64,7 @@ const (
 const demoTimeout = 10 * time.Minute
 
 func (a *app) demo(ctx context.Context, source string, keep bool) (err error) {
+	interrupted := ctx
 	ctx, cancel := context.WithTimeout(ctx, demoTimeout)
 	defer cancel()
 	d := &demoRun{out: a.stdout}
@@ -91,7 +92,7 @@ func (a *app) demo(ctx context.Context, source string, keep bool) (err error) {
 			return fmt.Errorf("step %d, %s: %w", d.step, step.title, err)
 		}
 	}
-	return d.finish(ctx, keep, cancel)
+	return d.finish(interrupted, keep)
 }
 
 type demoStep struct {

@@ -144,7 +144,9 @@ func (d *demoRun) audit(ctx context.Context) error {
 	return d.run(ctx, "audit", "verify")
 }
 
-func (d *demoRun) finish(ctx context.Context, keep bool, cancel context.CancelFunc) error {
+// finish says what to do next; with keep it leaves everything running until the
+// user interrupts.
+func (d *demoRun) finish(ctx context.Context, keep bool) error {
 	fmt.Fprintf(d.out, `
 All steps passed. To connect your own MCP client, paste into its configuration:
 
@@ -161,7 +163,6 @@ The demo's host keeps running; so that your client joins it, add to that entry
 
 Interrupt (Ctrl-C) to stop it.
 `, "DRAWBRIDGE_HOME", d.home, httpPortVar, "0")
-	_ = cancel // keeping runs until the user interrupts, not until the demo's time is over
 	<-ctx.Done()
 	return nil
 }

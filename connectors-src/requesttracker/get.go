@@ -211,7 +211,7 @@ func (r historyRow) text() string {
 	texts := slices.Concat(r.Plain, r.Rich)
 	for i, s := range texts {
 		for _, fold := range r.Folds {
-			s = strings.Replace(s, fold, "", 1)
+			s = strings.Replace(s, fold+"\n", "", 1)
 		}
 		texts[i] = strings.TrimSuffix(s, "\n")
 	}

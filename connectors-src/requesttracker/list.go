@@ -128,7 +128,7 @@ func list(ctx *sdk.Context, query string, limit int) (listOutput, error) {
 		if err != nil {
 			return listOutput{}, err
 		}
-		out.Tickets = append(out.Tickets, more...)
+		out.Tickets = appendOlder(out.Tickets, more)
 	}
 	if len(out.Tickets) < want {
 		return listOutput{}, sdk.Drift("the list says %d tickets and shows %d", out.Total, len(out.Tickets))
@@ -136,6 +136,18 @@ func list(ctx *sdk.Context, query string, limit int) (listOutput, error) {
 	out.Tickets = out.Tickets[:want]
 	tidy(ctx, out.Tickets)
 	return out, nil
+}
+
+// AppendOlder appends the rows that are older than the last one. A ticket that was
+// created after the first page was read moves all others down, and the last one of
+// a page onto the next.
+func appendOlder(rows, more []ticketRow) []ticketRow {
+	for _, r := range more {
+		if len(rows) == 0 || r.ID < rows[len(rows)-1].ID {
+			rows = append(rows, r)
+		}
+	}
+	return rows
 }
 
 func firstPage(ctx *sdk.Context, query string) (listOutput, error) {
@@ -147,21 +159,34 @@ func firstPage(ctx *sdk.Context, query string) (listOutput, error) {
 	if err != nil {
 		return listOutput{}, err
 	}
-	head, err := sdk.Row[struct {
-		Total int     `json:"total"`
-		Fault *string `json:"fault"`
-	}](res, "head")
+	total, err := found(res)
 	if err != nil {
 		return listOutput{}, err
 	}
-	if head.Fault != nil {
-		return listOutput{}, sdk.InvalidArgs("request tracker does not take the search: %q", *head.Fault)
-	}
 	rows, err := sdk.Rows[ticketRow](res, "tickets")
-	if err == nil && len(rows) == 0 && head.Total > 0 {
-		err = sdk.Drift("the list says %d tickets and shows none", head.Total)
+	if err == nil && len(rows) != min(total, pageSize) {
+		err = sdk.Drift("the list says %d tickets and its first page shows %d", total, len(rows))
 	}
-	return listOutput{Total: head.Total, Tickets: rows}, err
+	return listOutput{Total: total, Tickets: rows}, err
+}
+
+// Found is how many tickets the page's heading says there are.
+func found(res *sdk.Result) (int, error) {
+	head, err := sdk.Row[struct {
+		Heading string  `json:"heading"`
+		Fault   *string `json:"fault"`
+	}](res, "head")
+	switch {
+	case err != nil:
+		return 0, err
+	case head.Fault != nil:
+		return 0, sdk.InvalidArgs("request tracker does not take the search: %q", *head.Fault)
+	}
+	n, ok := count(head.Heading)
+	if !ok {
+		return 0, sdk.Drift("the list's heading %q says no number", head.Heading)
+	}
+	return n, nil
 }
 
 // Pages reads the pages from first to last in one trip.
@@ -198,11 +223,9 @@ func checkRights(ctx *sdk.Context, query string) error {
 		if err != nil {
 			return err
 		}
-		head, err := sdk.Row[listOutput](res, "head")
-		if err != nil {
+		if total, err = found(res); err != nil {
 			return err
 		}
-		total = head.Total
 	}
 	if total == 0 {
 		return sdk.Forbidden("the signed-in account may see no ticket in any queue")
@@ -219,11 +242,11 @@ func listPath(query string, page int) string {
 		"OrderBy", "id", "Order", "DESC", "Rows", strconv.Itoa(pageSize), "Page", number)
 }
 
-// HeadSchema reads how many tickets there are from the heading, in which there is
-// no other number, and the message of a search that Request Tracker can't read.
+// HeadSchema reads the heading, which says how many tickets there are, and the
+// message of a search that Request Tracker can't read.
 func headSchema() abi.Extraction {
 	return sdk.Fields(
-		sdk.Int("total", "body#comp-Search-Results #header h1"),
+		sdk.Text("heading", "body#comp-Search-Results #header h1"),
 		sdk.Optional(sdk.Text("fault", ".error-titlebox .titlebox-content")),
 	)
 }

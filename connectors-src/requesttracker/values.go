@@ -33,6 +33,23 @@ func date(shown *string) *string {
 	return shown
 }
 
+// Count reads the one number of a heading such as "Found 1,234 tickets". What may
+// stand between its digits differs from language to language.
+func count(heading string) (int, bool) {
+	var digits strings.Builder
+	for _, r := range heading {
+		switch {
+		case r >= '0' && r <= '9':
+			digits.WriteRune(r)
+		case digits.Len() > 0 && r == ' ':
+			n, err := strconv.Atoi(digits.String())
+			return n, err == nil
+		}
+	}
+	n, err := strconv.Atoi(digits.String())
+	return n, err == nil
+}
+
 // Person turns Request Tracker's stand-in for nobody into null.
 func person(shown *string) *string {
 	if shown == nil || *shown == "" || *shown == "Nobody in particular" || *shown == "Nobody" {

@@ -224,7 +224,7 @@ func (p *Page) fence(ctx context.Context) error {
 			cancel(errNavigated)
 		}
 	}()
-	err := p.invoke(ctx, "ping", nil, nil)
+	err := p.invoke(ctx, "fence", nil, nil)
 	if err != nil && errors.Is(context.Cause(ctx), errNavigated) {
 		return errNavigated
 	}

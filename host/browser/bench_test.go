@@ -45,7 +45,7 @@ func BenchmarkExtract(b *testing.B) {
 	site := browsertest.NewSite(b)
 	for _, n := range []int{50, 1000} {
 		site.HTML("/list", issueList(n))
-		p, err := shared.Open(b.Context(), browser.Policy{Check: func(browser.Request) error { return nil }})
+		p, err := shared(b).Open(b.Context(), browser.Policy{Check: func(browser.Request) error { return nil }})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -12,10 +12,10 @@
 // isolated world of each document and that the page can neither see nor change.
 // The helper is declarative: no connector's code runs in a page.
 //
-// What the guard cannot see is taken away instead: WebTransport and WebRTC are
-// removed from pages and dedicated workers. What it does not stop: a TCP
-// connection opened ahead of a request (it carries no bytes of the page), and
-// whatever a signed-in user does in a tab that this package did not open.
+// What the guard cannot see is taken away instead: WebTransport, WebRTC and
+// payment requests are removed from pages, preloading is switched off in the
+// profile. What it does not stop is whatever a user does in a tab that this
+// package did not open.
 //
 // Read browser.go first (targets and sessions), then guard.go, page.go and
 // js/dom.js. RATIONALE.md says why things are as they are.

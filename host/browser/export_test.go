@@ -87,9 +87,6 @@ func (f *Foreign) eval(ctx context.Context, js string) error {
 // Close closes it.
 func (f *Foreign) Close(ctx context.Context) error { return f.b.CloseForeign(ctx, f.id) }
 
-// WithoutPreloading is for the test of what is written into a profile.
-func WithoutPreloading(old []byte) ([]byte, error) { return withoutPreloading(old) }
-
 // Crash ends the tab's renderer.
 func (p *Page) Crash() { post(p.s, page.Crash, cdp.Empty{}) }
 

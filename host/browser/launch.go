@@ -47,7 +47,7 @@ func Launch(ctx context.Context, o Options) (*Browser, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := forbidPreloading(o.ProfileDir); err != nil {
+	if err := quietPreferences(o.ProfileDir); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
 	ctx, cancel := context.WithTimeout(ctx, launchTimeout)
@@ -120,7 +120,7 @@ func (o Options) args() []string {
 		"--dns-prefetch-disable",
 		"--disable-quic",
 		"--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
-		"--disable-features=BackForwardCache,Translate,MediaRouter,OptimizationHints,AutofillServerCommunication,PreconnectToSearch,NetworkPrediction,Reporting,NetworkErrorLogging",
+		"--disable-features=BackForwardCache,Translate,MediaRouter,OptimizationHints,AutofillServerCommunication,PreconnectToSearch,NetworkPrediction,Reporting,NetworkErrorLogging,Prerender2,FedCm",
 		"--password-store=basic",
 		"--use-mock-keychain",
 		"--force-color-profile=srgb",

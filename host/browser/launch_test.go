@@ -2,40 +2,72 @@ package browser_test
 
 import (
 	"context"
-	"flag"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/host/browser"
 	"github.com/drawbridge-mcp/drawbridge/host/browser/browsertest"
 )
 
-var shared *browser.Browser
-
-func TestMain(m *testing.M) {
-	flag.Parse()
-	os.Exit(run(m))
+// A common browser is launched when the first test asks for it, and closed by
+// TestMain.
+type common struct {
+	once sync.Once
+	dir  string
+	b    *browser.Browser
+	err  error
 }
 
-func run(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "browser-")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+var lazy common
+
+// shared returns the browser that the package's tests share. Chromium is
+// required: without one the test fails and says how to install it.
+func shared(t testing.TB) *browser.Browser {
+	t.Helper()
+	lazy.once.Do(lazy.launch)
+	if lazy.err != nil {
+		var e *abi.Error
+		if errors.As(lazy.err, &e) && e.Hint != "" {
+			t.Fatalf("%v: %s", lazy.err, e.Hint)
+		}
+		t.Fatal(lazy.err)
 	}
-	defer os.RemoveAll(dir)
+	return lazy.b
+}
+
+func (c *common) launch() {
+	if c.dir, c.err = os.MkdirTemp("", "browser-"); c.err != nil {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	shared, err = browser.Launch(ctx, browser.Options{ProfileDir: dir, Headless: true, Logger: logger()})
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
+	c.b, c.err = browser.Launch(ctx, browser.Options{ProfileDir: c.dir, Headless: true, Logger: logger()})
+}
+
+func (c *common) close() error {
+	var err error
+	if c.b != nil {
+		err = c.b.Close()
 	}
-	defer shared.Close()
-	return m.Run()
+	if c.dir != "" {
+		err = errors.Join(err, os.RemoveAll(c.dir))
+	}
+	return err
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if err := lazy.close(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 1
+	}
+	os.Exit(code)
 }
 
 func logger() *slog.Logger {
@@ -47,9 +79,10 @@ func logger() *slog.Logger {
 
 // TestLaunch runs the suite on a launched browser.
 func TestLaunch(t *testing.T) {
-	browsertest.Run(t, browsertest.Subject{Browser: shared, Foreign: func(t *testing.T) browsertest.Foreign {
+	b := shared(t)
+	browsertest.Run(t, browsertest.Subject{Browser: b, Foreign: func(t *testing.T) browsertest.Foreign {
 		t.Helper()
-		f, err := shared.NewForeign(t.Context())
+		f, err := b.NewForeign(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}

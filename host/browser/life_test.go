@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -81,7 +80,7 @@ func endless(t *testing.T, p *browser.Page) <-chan error {
 func TestCrash(t *testing.T) {
 	site := browsertest.NewSite(t)
 	site.HTML("/a", "<title>a</title><body>a")
-	p := open(t, shared)
+	p := open(t, shared(t))
 	defer p.Close()
 	visit(t, p, site.URL("app", "/a"))
 	done := endless(t, p)
@@ -102,7 +101,7 @@ func TestCrash(t *testing.T) {
 func TestTabClosed(t *testing.T) {
 	site := browsertest.NewSite(t)
 	site.HTML("/a", "<body>a")
-	p := open(t, shared)
+	p := open(t, shared(t))
 	visit(t, p, site.URL("app", "/a"))
 	done := endless(t, p)
 	p.CloseTarget()
@@ -122,12 +121,16 @@ func TestKilledBrowser(t *testing.T) {
 	p := open(t, b)
 	visit(t, p, site.URL("app", "/a"))
 	done := endless(t, p)
-	if err := syscall.Kill(b.Pid(), syscall.SIGKILL); err != nil {
+	proc, err := os.FindProcess(b.Pid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := proc.Kill(); err != nil {
 		t.Fatal(err)
 	}
 	wantCode(t, <-done, abi.ErrBrowserGone)
 	<-b.Gone()
-	_, err := p.Info(deadline(t))
+	_, err = p.Info(deadline(t))
 	wantCode(t, err, abi.ErrBrowserGone)
 	_, err = b.Open(deadline(t), browser.Policy{})
 	wantCode(t, err, abi.ErrBrowserGone)
@@ -155,8 +158,10 @@ func TestProfile(t *testing.T) {
 	if err := b.Close(); err != nil {
 		t.Error(err)
 	}
-	if err := syscall.Kill(b.Pid(), 0); !errors.Is(err, syscall.ESRCH) {
-		t.Errorf("after Close the process is still there: %v", err)
+	select {
+	case <-b.Exited():
+	default:
+		t.Error("after Close the process is still there")
 	}
 }
 
@@ -203,10 +208,10 @@ func TestCookies(t *testing.T) {
 	if err != nil || c.Len() != 1 || strings.Contains(fmt.Sprintf("%v %+v %s %#v", c, c, c, c), "secret-1") {
 		t.Fatalf("Cookies = %v, %v", c, err)
 	}
-	if err := shared.SetCookies(deadline(t), c); err != nil {
+	if err := shared(t).SetCookies(deadline(t), c); err != nil {
 		t.Fatal(err)
 	}
-	p := open(t, shared)
+	p := open(t, shared(t))
 	defer p.Close()
 	visit(t, p, site.URL("cookie", "/who"))
 	if who, _, err := p.Text(deadline(t), nil, "#who", ""); err != nil || who != "sid=secret-1" {
@@ -283,7 +288,7 @@ func TestForeignTabs(t *testing.T) {
 	site := browsertest.NewSite(t)
 	site.HTML("/theirs", `<body><script>fetch("/write",{method:"POST"})</script>`)
 	site.HTML("/ours", `<body>x`)
-	p, err := shared.Open(deadline(t), browser.Policy{Check: func(r browser.Request) error {
+	p, err := shared(t).Open(deadline(t), browser.Policy{Check: func(r browser.Request) error {
 		if strings.HasSuffix(r.URL, "/ours") {
 			return nil
 		}
@@ -294,11 +299,11 @@ func TestForeignTabs(t *testing.T) {
 	}
 	defer p.Close()
 	visit(t, p, site.URL("app", "/ours"))
-	id, err := shared.OpenForeign(deadline(t), site.URL("app", "/theirs"))
+	id, err := shared(t).OpenForeign(deadline(t), site.URL("app", "/theirs"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer shared.CloseForeign(deadline(t), id)
+	defer shared(t).CloseForeign(deadline(t), id)
 	if !site.WaitFor("/write", time.Minute) {
 		t.Error("a tab that is not ours was held back")
 	}
@@ -308,7 +313,7 @@ func TestForeignTabs(t *testing.T) {
 func TestConcurrentTabs(t *testing.T) {
 	site := browsertest.NewSite(t)
 	site.HTML("/a", "<body><p id=x>1")
-	before, err := shared.TargetTypes(deadline(t))
+	before, err := shared(t).TargetTypes(deadline(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -316,7 +321,7 @@ func TestConcurrentTabs(t *testing.T) {
 	for i := range 4 {
 		wg.Go(func() {
 			for j := range 3 {
-				p, err := shared.Open(t.Context(), browser.Policy{Check: func(browser.Request) error { return nil }})
+				p, err := shared(t).Open(t.Context(), browser.Policy{Check: func(browser.Request) error { return nil }})
 				if err != nil {
 					t.Error(err)
 					return
@@ -334,7 +339,7 @@ func TestConcurrentTabs(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	after, err := shared.TargetTypes(deadline(t))
+	after, err := shared(t).TargetTypes(deadline(t))
 	if err != nil || after["page"] != before["page"] {
 		t.Errorf("tabs before %v, after %v, %v", before, after, err)
 	}

@@ -172,6 +172,10 @@ func findHeaders(s string) []span {
 	}
 }
 
+// credentialHeaders are what the names of all headers that isCredentialHeader
+// knows hold, in lower case.
+func credentialHeaders() []string { return []string{"authorization", "cookie", "x-"} }
+
 func isCredentialHeader(name string) bool {
 	switch strings.TrimPrefix(name, "proxy-") {
 	case "authorization", "cookie", "set-cookie":

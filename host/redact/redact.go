@@ -97,7 +97,33 @@ func (r *Redactor) JSON(raw json.RawMessage) (json.RawMessage, error) {
 // Result is [Redactor.JSON] for a tool's result, where a key such as session is
 // a matter of the connector's schema: keys are not judged, strings are.
 func (r *Redactor) Result(raw json.RawMessage) (json.RawMessage, error) {
+	if json.Valid(raw) && !r.mayHold(raw) {
+		return raw, nil
+	}
 	return r.json(raw, false)
+}
+
+// mayHold is false only if no string of a JSON text can hold what String would
+// remove: no secret is known, nothing is escaped that a rule looks for, and what
+// every rule needs stands nowhere. Many results are of that kind, and taking one
+// apart costs as much as reading it from the page did.
+func (r *Redactor) mayHold(raw json.RawMessage) bool {
+	text := string(raw)
+	if len(*r.known.Load()) > 0 || strings.ContainsAny(text, "=%<") {
+		return true // a name and its value, in a URL, a form or markup
+	}
+	for _, escape := range []string{`\u`, `\/`, `\"`} {
+		if strings.Contains(text, escape) {
+			return true
+		}
+	}
+	lower := strings.ToLower(text)
+	if slices.ContainsFunc(credentialHeaders(), func(name string) bool { return strings.Contains(lower, name) }) {
+		return true
+	}
+	return slices.ContainsFunc(r.rules, func(rule rule) bool {
+		return slices.ContainsFunc(rule.needs, func(part string) bool { return strings.Contains(text, part) })
+	})
 }
 
 func (r *Redactor) json(raw json.RawMessage, keys bool) (json.RawMessage, error) {

@@ -3,6 +3,7 @@ package browsertest
 import (
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/host/browser"
@@ -92,9 +93,7 @@ func testAct(t *testing.T, s Subject) {
 			} else if err != nil {
 				t.Fatal(err)
 			}
-			if log, _, err := p.Text(deadline(t), nil, "#log", ""); err != nil || log != c.log {
-				t.Errorf("the page saw %q, %v, want %q", log, err, c.log)
-			}
+			wantLog(t, p, c.log)
 		})
 	}
 	t.Run("link", func(t *testing.T) { testActLink(t, p, site) })
@@ -120,5 +119,24 @@ func testActLink(t *testing.T, p *browser.Page, site *Site) {
 		if h.Path == "/next" && h.Header.Get("Referer") != site.URL("app", "/shop") {
 			t.Errorf("the click sent the referrer %q", h.Header.Get("Referer"))
 		}
+	}
+}
+
+// wantLog waits until the page has seen what it should, since a page may learn
+// of a step a moment later.
+func wantLog(t *testing.T, p *browser.Page, want string) {
+	t.Helper()
+	var log string
+	var err error
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for range 100 {
+		if log, _, err = p.Text(deadline(t), nil, "#log", ""); err != nil || log == want {
+			break
+		}
+		<-tick.C
+	}
+	if err != nil || log != want {
+		t.Errorf("the page saw %q, %v, want %q", log, err, want)
 	}
 }

@@ -17,6 +17,7 @@ func testGuard(t *testing.T, s Subject) {
 	t.Run("refusals", func(t *testing.T) { testRefusals(t, s) })
 	t.Run("schemes", func(t *testing.T) { testSchemes(t, s) })
 	t.Run("requests", func(t *testing.T) { testRequests(t, s) })
+	t.Run("bodies", func(t *testing.T) { testBodyTold(t, s) })
 }
 
 // testControl shows that every vector reaches the server when nobody guards.
@@ -43,7 +44,11 @@ func testControl(t *testing.T, s Subject) {
 					t.Fatal(err)
 				}
 			}
-			if !site.WaitFor("/hit/"+v.name, 10*time.Second) {
+			if v.off {
+				if !site.WaitFor("/tried?/hit/"+v.name, limit) || site.Saw("/hit/"+v.name) {
+					t.Error("the browser does it")
+				}
+			} else if !site.WaitFor("/hit/"+v.name, 10*time.Second) {
 				t.Error("without a guard the vector does not reach the server: it proves nothing")
 			}
 			if err := f.Close(ctx); err != nil {
@@ -92,11 +97,11 @@ func awaitStopped(t *testing.T, site *Site, p *browser.Page, v vector) {
 		goal = v.instead
 	}
 	switch {
-	case v.silent && strings.HasPrefix(v.name, "oopif"):
-		if !site.WaitFor("/tried", limit) {
-			t.Fatal("the frame never tried")
+	case v.silent && strings.Contains(v.page, "/tried"):
+		if !site.WaitFor("/tried?/hit/"+v.name, limit) {
+			t.Fatal("the page never tried")
 		}
-	case v.silent && v.name != "manifest":
+	case v.silent:
 		err := p.Wait(deadline(t), nil, ":root[data-done]", abi.StateAttached, 0)
 		if err != nil {
 			t.Fatalf("the page never tried: %v", err)

@@ -172,3 +172,66 @@ y</textarea><button id=url>url</button></form>
 		})
 	}
 }
+
+// testBodyTold shows that a body which is said to be complete is what arrives.
+func testBodyTold(t *testing.T, s Subject) {
+	site := NewSite(t)
+	site.HTML("/bodies", `<title>bodies</title><body><script>
+(async () => {
+	const post = (name, body) => fetch("/post?" + name, {method: "POST", body}).catch(() => 0);
+	const form = new FormData(); form.append("a", "é"); form.append("f", new Blob(["blob-part"]), "n.txt");
+	await post("string", "a=1");
+	await post("params", new URLSearchParams({a: "ü"}));
+	await post("form", form);
+	await post("bytes", new Uint8Array([0, 255, 128]));
+	await post("blob", new Blob(["b".repeat(100)]));
+	await post("big", "x".repeat(1500000));
+	await post("big-blob", new Blob([new Uint8Array(3000000).fill(65)]));
+	try {
+		const dir = await navigator.storage.getDirectory();
+		const w = await (await dir.getFileHandle("f", {create: true})).createWritable();
+		await w.write("on disk"); await w.close();
+		const file = await (await dir.getFileHandle("f")).getFile();
+		await post("file", file);
+		const withFile = new FormData(); withFile.append("f", file);
+		await post("form-file", withFile);
+	} catch {}
+	await fetch("/end");
+})()</script>`)
+	var mu sync.Mutex
+	told := map[string]browser.Request{}
+	p := open(t, s, func(r browser.Request) error {
+		if _, name, ok := strings.Cut(r.URL, "/post?"); ok {
+			mu.Lock()
+			defer mu.Unlock()
+			told[name] = r
+		}
+		return nil
+	})
+	visit(t, p, site.URL("app", "/bodies"))
+	if !site.WaitFor("/end", limit) {
+		t.Fatal("the page did not come to its end")
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	complete := 0
+	for _, h := range site.Hits() {
+		name, ok := strings.CutPrefix(h.Path, "/post?")
+		if !ok {
+			continue
+		}
+		r, ok := told[name]
+		if !ok {
+			t.Errorf("%s: the policy was not asked", name)
+		}
+		if r.BodyComplete {
+			complete++
+			if string(r.Body) != h.Body {
+				t.Errorf("%s: told %d bytes, %d arrived", name, len(r.Body), len(h.Body))
+			}
+		}
+	}
+	if complete < 5 {
+		t.Errorf("only %d of %d bodies were told completely", complete, len(told))
+	}
+}

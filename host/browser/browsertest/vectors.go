@@ -17,8 +17,11 @@ type vector struct {
 	click  bool // the page's button has to be clicked
 	leave  bool // the tab has to go elsewhere
 	// silent: the guard stops it without a refusal of the goal, and the page
-	// says that it has tried by setting data-done on its root element.
+	// says that it has tried: by setting data-done on its root element, or by
+	// asking for /tried.
 	silent bool
+	// off: no tab of the browser does it, whoever opened it.
+	off bool
 	// instead is what is refused when the goal is never asked for: the script of
 	// a service worker, the address of a popup.
 	instead string
@@ -30,12 +33,6 @@ func script(js string) string { return "<body><script>" + js + "</script>" }
 
 func clicked(js string) string {
 	return "<body><button id=go>go</button><script>document.querySelector('#go').onclick=()=>{" + js + "}</script>"
-}
-
-// speculation is a page with speculation rules. It says that it has tried when
-// a browser that follows them has long done so.
-func speculation(rules string) string {
-	return "<script type=speculationrules>" + rules + "</script>" + script("setTimeout(()=>{"+done+"},1000)")
 }
 
 // vectors is every way known to us.
@@ -70,14 +67,25 @@ func vectors() []vector {
 		{name: "media", page: `<body><video src={hit} preload=auto></video>`},
 		{name: "object", page: `<body><object data={hit}></object>`},
 		{name: "prefetch", page: `<link rel=prefetch href={hit}><body>`},
+		{name: "prerender", page: `<body><script type=speculationrules>{"prerender":[{"source":"list","urls":["{hit}"],"eagerness":"immediate"}]}</script><script>setTimeout(()=>fetch("/tried?{hit}"),1500)</script>`, silent: true, off: true},
+		{name: "speculative-prefetch", page: `<body><script type=speculationrules>{"prefetch":[{"source":"list","urls":["{hit}"],"eagerness":"immediate"}]}</script><script>setTimeout(()=>fetch("/tried?{hit}"),1500)</script>`, silent: true, off: true},
+		{name: "download", page: `<body><a id=go href={hit} download>x</a>`, click: true},
+		{name: "modulepreload", page: `<link rel=modulepreload href={hit}><body>`},
+		{name: "import-json", page: script(`import('{hit}',{with:{type:'json'}}).catch(()=>0)`)},
+		{name: "embed", page: `<body><embed src={hit}>`},
+		{name: "input-image", page: `<body><input type=image src={hit}>`},
+		{name: "svg-use", page: `<body><svg><use href="{hit}#a"></use></svg>`},
+		{name: "svg-image", page: `<body><svg><image href="{hit}"></image></svg>`},
+		{name: "font", page: `<style>@font-face{font-family:f;src:url({hit})}</style><body style="font-family:f">x`},
+		{name: "import-css", page: `<style>@import url({hit});</style><body>`},
+		{name: "track", page: `<body><video><track default src={hit}></video><script>document.querySelector('video').textTracks[0].mode='showing'</script>`},
+		{name: "cache-add", page: script(`caches.open('c').then(c=>c.add('{hit}'))`)},
+		{name: "navigation-api", page: script(`setTimeout(()=>navigation.navigate('{hit}'),50)`)},
+		{name: "parent-frame", page: `<body><iframe srcdoc="<a target=_parent href={hit}>x</a><script>document.querySelector('a').click()</script>"></iframe>`},
+		{name: "payment", page: clicked(`const tried=()=>fetch("/tried?{hit}");try{new PaymentRequest([{supportedMethods:'http://app.localhost:{port}{hit}'}],{total:{label:'a',amount:{currency:'EUR',value:'1'}}}).show().catch(tried)}catch{tried()}setTimeout(tried,1500)`), click: true, silent: true},
 		{name: "preload", page: `<link rel=preload as=image href={hit}><body>`},
-		{name: "speculation", page: speculation(`{"prefetch":[{"urls":["{hit}"]}]}`), silent: true},
-		{name: "speculation-far", page: speculation(`{"prefetch":[{"urls":["` + other + `{hit}"]}]}`), silent: true},
-		{name: "speculation-prerender", page: speculation(`{"prerender":[{"urls":["{hit}"]}]}`), silent: true},
-		{name: "speculation-document", page: `<a href={hit}>x</a>` + speculation(`{"prefetch":[{"where":{"href_matches":"/hit/*"},"eagerness":"immediate"}]}`), silent: true},
-		{name: "speculation-header", page: speculation(`{}`), header: map[string]string{"Speculation-Rules": `"/rules?{hit}"`}, silent: true},
 		{name: "icon", page: `<link rel=icon href={hit}><body>`},
-		{name: "manifest", page: `<link rel=manifest href={hit}><body>`, silent: true},
+		{name: "manifest", page: `<link rel=manifest href={hit}><body>`},
 		{name: "websocket", page: script(`const w=new WebSocket('ws://app.localhost:{port}{hit}');w.onerror=w.onopen=()=>{` + done + `}`), silent: true},
 		{name: "websocket-stream", page: script(`(self.WebSocketStream?new WebSocketStream('ws://app.localhost:{port}{hit}').opened:new Promise((_,r)=>{new WebSocket('ws://app.localhost:{port}{hit}').onerror=r})).catch(()=>{` + done + `})`), silent: true},
 		// on the way out
@@ -94,7 +102,7 @@ func vectors() []vector {
 		{name: "oopif-form", page: `<body><iframe src="` + other + `/form?{hit}"></iframe>`},
 		{name: "oopif-nested", page: `<body><iframe src="` + other + `/frame?/js?fetch('{hit}',{method:'POST'})"></iframe>`},
 		{name: "oopif-worker", page: `<body><iframe src="` + other + `/js?new Worker('/post.js?{hit}')"></iframe>`},
-		{name: "oopif-websocket", page: `<body><iframe src="` + other + `/js?const w=new WebSocket('ws://app.localhost:{port}{hit}');w.onerror=w.onopen=()=>fetch('/tried')"></iframe>`, silent: true},
+		{name: "oopif-websocket", page: `<body><iframe src="` + other + `/js?const w=new WebSocket('ws://app.localhost:{port}{hit}');w.onerror=w.onopen=()=>fetch('/tried?{hit}')"></iframe>`, silent: true},
 		// workers
 		{name: "worker", page: script(`new Worker('/post.js?{hit}')`)},
 		{name: "worker-blob", page: script(`new Worker(URL.createObjectURL(new Blob(["fetch('http://app.localhost:{port}{hit}',{method:'POST'})"])))`)},
@@ -149,7 +157,6 @@ func serveVectors(s *Site) {
 		return "<!doctype html><body><form method=post action=" + q + "></form><script>document.forms[0].submit()</script>"
 	}))
 	s.Handle("/post.js", write("text/javascript", func(q string) string { return "fetch('" + q + "',{method:'POST'})" }))
-	s.Handle("/rules", write("application/speculationrules+json", func(q string) string { return `{"prefetch":[{"urls":["` + q + `"]}]}` }))
 	s.Handle("/nest.js", write("text/javascript", func(q string) string { return "new Worker('" + q + "')" }))
 	s.Handle("/sw.js", write("text/javascript", func(q string) string {
 		return "self.oninstall=e=>e.waitUntil(fetch('" + q + "',{method:'POST'}))"

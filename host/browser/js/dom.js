@@ -250,6 +250,10 @@ const api = {
   // tokens: as above, for the guard.
   tokens: () => tokens(),
 
-  // ping answers; it is a fence.
+  // ping answers if scripts can run.
   ping: () => true,
+
+  // fence answers when what an event has put off, such as the submission of a
+  // form, has had its turn.
+  fence: () => new Promise((done) => setTimeout(() => setTimeout(done))),
 };

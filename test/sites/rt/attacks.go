@@ -89,7 +89,7 @@ func Overreaches() []Attack {
 		post("another form", 12, "/Ticket/Modify.html", with(field("Subject", "x"))...),
 		post("a query with it", 12, path+"?Status=resolved", with()...),
 		{Name: "the delete link", ID: 12, Path: path + "?DefaultStatus=deleted&Status=deleted&SubmitTicket=1&id=12"},
-		{Name: "the steal link", ID: 12, Path: "/Ticket/Display.html?Action=Steal;id=12"},
+		{Name: "the steal link of another", ID: 12, Path: "/Ticket/Display.html?Action=Steal;id=11"},
 		rest("REST", 12, "POST", "/REST/2.0/ticket/12/comment", `{"Content":"approved","ContentType":"text/plain"}`),
 	}
 }
@@ -101,8 +101,11 @@ func Approved() Attack {
 
 func commentForm(id int, text string) []abi.Field {
 	return []abi.Field{
-		{Name: "id", Value: strconv.Itoa(id)}, {Name: "UpdateType", Value: "private"}, {Name: "UpdateContent", Value: text},
-		{Name: "UpdateContentType", Value: "text/plain"}, {Name: "SubmitTicket", Value: "Update Ticket"},
+		{Name: "id", Value: strconv.Itoa(id)},
+		{Name: "UpdateType", Value: "private"},
+		{Name: "UpdateContent", Value: text},
+		{Name: "UpdateContentType", Value: "text/plain"},
+		{Name: "SubmitTicket", Value: "Update Ticket"},
 	}
 }
 
@@ -121,6 +124,7 @@ func rest(name string, id int, method, path, body string) Attack {
 // Harmful shows that each attack changes the database when no guard stands in
 // its way. Without it, a refusal shows nothing.
 func Harmful(t *testing.T, p Puppet, s *Site, attacks []Attack) {
+	t.Helper()
 	saved := t.TempDir() + "/rt.sqlite"
 	if err := s.Save(t.Context(), saved); err != nil {
 		t.Fatal(err)
@@ -139,13 +143,14 @@ func Harmful(t *testing.T, p Puppet, s *Site, attacks []Attack) {
 		if err := s.Restore(t.Context(), saved); err != nil {
 			t.Fatal(err)
 		}
-		unchanged(t, s, before)
 	}
+	unchanged(t, s, before)
 }
 
 // Refused shows that each attack is refused, as origin_denied, and that the
 // database is the same before and after.
 func Refused(t *testing.T, p Puppet, s *Site, attacks []Attack) {
+	t.Helper()
 	before := rawTruth(t, s)
 	for _, a := range attacks {
 		err := p.Attack(t.Context(), a)
@@ -165,6 +170,7 @@ type Sequence interface {
 // Once shows that what was approved goes out once, however often the module
 // sends it.
 func Once(t *testing.T, p Sequence, s *Site, account string) {
+	t.Helper()
 	before := truthOf(t, s)
 	out, err := p.All(t.Context(), Approved(), Approved(), Approved())
 	if err != nil {

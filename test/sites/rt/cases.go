@@ -31,6 +31,7 @@ type object = map[string]any
 
 // MyTickets lists what the account owns, and no other ticket.
 func MyTickets(t *testing.T, c Caller, truth *rtcompare.Truth, account string) {
+	t.Helper()
 	ids := truth.Newest(func(k *rtcompare.Ticket) bool { return k.Owner == account && k.IsActive() })
 	if len(ids) < 2 {
 		t.Fatalf("%q owns %d active tickets, too few to show an order", account, len(ids))
@@ -42,6 +43,7 @@ func MyTickets(t *testing.T, c Caller, truth *rtcompare.Truth, account string) {
 // Searches finds what each filter has to find, over more than one page and in
 // order; text of the caller is text and never becomes part of the query.
 func Searches(t *testing.T, c Caller, truth *rtcompare.Truth, account string) {
+	t.Helper()
 	type ticket = rtcompare.Ticket
 	has := func(part string) func(*ticket) bool {
 		return func(k *ticket) bool { return strings.Contains(strings.ToLower(k.Subject), strings.ToLower(part)) }
@@ -85,6 +87,7 @@ func Searches(t *testing.T, c Caller, truth *rtcompare.Truth, account string) {
 
 // Details reads every ticket of the truth.
 func Details(t *testing.T, c Caller, truth *rtcompare.Truth) {
+	t.Helper()
 	for i := range truth.Tickets {
 		id := truth.Tickets[i].ID
 		holds(t, truth.Detail(must(t, c, GetTicket, object{"id": id}), id))
@@ -103,6 +106,7 @@ const Words = "Prüfung: naïve café, שלום, 你好, e\u0301 and 👩‍👩
 // Comments writes one comment; afterwards the ticket has one transaction more,
 // with that text, and nothing else in the database differs.
 func Comments(t *testing.T, c Caller, s *Site, account string, id int) {
+	t.Helper()
 	before := truthOf(t, s)
 	must(t, c, Comment, object{"id": id, "text": Words})
 	after := truthOf(t, s)
@@ -138,6 +142,7 @@ func OneComment(t *testing.T, before, after *rtcompare.Truth, id int, account, t
 // SignedOut ends the login on the server's side: every tool says so, and how to
 // sign in again.
 func SignedOut(t *testing.T, c Caller, s *Site) {
+	t.Helper()
 	before := rawTruth(t, s)
 	if err := s.Expire(t.Context()); err != nil {
 		t.Fatal(err)
@@ -145,9 +150,8 @@ func SignedOut(t *testing.T, c Caller, s *Site) {
 	for tool, args := range map[string]object{
 		ListMyTickets: {}, SearchTickets: {"status": "open"}, GetTicket: {"id": 12}, Comment: {"id": 12, "text": "lost"},
 	} {
-		err := fails(t, c, tool, args, abi.ErrAuthExpired)
-		if e, ok := errors.AsType[*abi.Error](err); ok && e.Hint != "drawbridge login rt" {
-			t.Errorf("%s: the hint is %q", tool, e.Hint)
+		if hint := fails(t, c, tool, args, abi.ErrAuthExpired); hint != "drawbridge login rt" {
+			t.Errorf("%s: the hint is %q", tool, hint)
 		}
 	}
 	unchanged(t, s, before)
@@ -156,6 +160,7 @@ func SignedOut(t *testing.T, c Caller, s *Site) {
 // WithoutRights is an account that may see nothing: no tool answers with an
 // empty list.
 func WithoutRights(t *testing.T, c Caller, s *Site) {
+	t.Helper()
 	before := rawTruth(t, s)
 	for tool, args := range map[string]object{
 		ListMyTickets: {}, SearchTickets: {}, GetTicket: {"id": 12}, Comment: {"id": 12, "text": "not mine"},
@@ -168,6 +173,7 @@ func WithoutRights(t *testing.T, c Caller, s *Site) {
 
 // Missing is a ticket that does not exist.
 func Missing(t *testing.T, c Caller, s *Site) {
+	t.Helper()
 	before := rawTruth(t, s)
 	fails(t, c, GetTicket, object{"id": 9999}, abi.ErrNotFound)
 	fails(t, c, Comment, object{"id": 9999, "text": "nobody reads this"}, abi.ErrNotFound)
@@ -183,13 +189,17 @@ func must(t *testing.T, c Caller, tool string, args object) json.RawMessage {
 	return out
 }
 
-func fails(t *testing.T, c Caller, tool string, args object, code abi.Code) error {
+// fails wants a code and returns the hint that came with it.
+func fails(t *testing.T, c Caller, tool string, args object, code abi.Code) (hint string) {
 	t.Helper()
 	out, err := c.Call(t.Context(), tool, args)
 	if !errors.Is(err, code) {
 		t.Errorf("%s %v: %.200s, %v, want %s", tool, args, out, err, code)
 	}
-	return err
+	if e, ok := errors.AsType[*abi.Error](err); ok {
+		hint = e.Hint
+	}
+	return hint
 }
 
 func holds(t *testing.T, differences []string) {

@@ -7,9 +7,11 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/abi/release"
+	"github.com/drawbridge-mcp/drawbridge/host"
 	"github.com/drawbridge-mcp/drawbridge/host/browser"
 	"github.com/drawbridge-mcp/drawbridge/test/harness"
 )
@@ -78,32 +80,32 @@ func ticketPath(id int) string { return "/Ticket/Display.html?id=" + strconv.Ito
 type reader struct{ *rig }
 
 func (r reader) Attack(_ context.Context, a Attack) error {
-	args := object{"id": a.ID, "text": "", "calls": hostCalls(a.ID)}
-	if res := r.World.Call("puppet_look", args); res.Err != nil {
-		return fmt.Errorf("opening ticket %d: %s", a.ID, res.Err.Error())
+	return attackError(a.ID, r.World.Call("puppet_look", object{"id": a.ID, "text": "", "calls": hostCalls(a.ID, a)})) //nolint:contextcheck // the world has the test's
+}
+
+// attackError is what the attack came to; that its start came to nothing is
+// another error.
+func attackError(id int, res host.CallResult) error {
+	switch {
+	case res.Err == nil:
+		return nil
+	case strings.Contains(res.Err.Error(), ticketPath(id)+`"`):
+		return fmt.Errorf("opening ticket %d: %s", id, res.Err.Error())
 	}
-	args["calls"] = hostCalls(a.ID, a)
-	if res := r.World.Call("puppet_look", args); res.Err != nil {
-		return res.Err
-	}
-	return nil
+	return res.Err
 }
 
 // A writer is one of the tool that comments, approved for ticket 12.
 type writer struct{ *rig }
 
 func (w writer) Attack(_ context.Context, a Attack) error {
-	res := w.CallApproved("puppet_touch", object{"id": 12, "text": "approved", "calls": hostCalls(12, a)})
-	if res.Err != nil {
-		return res.Err
-	}
-	return nil
+	return attackError(12, w.CallApproved("puppet_touch", object{"id": 12, "text": "approved", "calls": hostCalls(12, a)})) //nolint:contextcheck // the world has the test's
 }
 
 // All does several in one call, whatever becomes of each, and returns what the
 // call came to.
 func (w writer) All(_ context.Context, attacks ...Attack) (json.RawMessage, error) {
-	res := w.CallApproved("puppet_touch", object{"id": 12, "text": "approved", "tolerate": true, "calls": hostCalls(12, attacks...)})
+	res := w.CallApproved("puppet_touch", object{"id": 12, "text": "approved", "tolerate": true, "calls": hostCalls(12, attacks...)}) //nolint:contextcheck // the world has the test's
 	if res.Err != nil {
 		return nil, res.Err
 	}
@@ -118,7 +120,7 @@ func (u unguarded) Attack(ctx context.Context, a Attack) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() {
+	defer func() { //nolint:contextcheck // Close has a deadline of its own
 		if cerr := p.Close(); err == nil {
 			err = cerr
 		}

@@ -21,19 +21,30 @@ func Rules() []Rule {
 	const date = "the page writes Wed Jan 21 14:44:00 2026, the connector makes ISO 8601 of it; 1970 stands for not set"
 	const people = "the page shows people as login (Real Name)"
 	return []Rule{
-		{"owner", people + ", and the connector shows nobody as null", (*Truth).shownOwner},
-		{"requestors", people, (*Truth).shownPeople},
-		{"priority", "the page shows words in place of numbers", (*Truth).shownPriority},
-		{"created", date, (*Truth).shownDate},
-		{"updated", date, (*Truth).shownDate},
-		{"due", date, (*Truth).shownDate},
-		{"custom_fields", "a list in place of a map; fields without a value are left out", (*Truth).shownFields},
-		{"history.created", date, (*Truth).shownDate},
-		{"history.author", people + ", and RT_System as The RT System itself", (*Truth).shownPerson},
-		{"history.event", "the page tells a transaction's type and values in a sentence", (*Truth).shownEvent},
-		{"history.text", "the page expands tabs to columns of 8; messages end with a line feed that nobody wrote", (*Truth).shownText},
-		{"history.attachments", "the parts of a transaction that are files; their text is not read", (*Truth).shownFiles},
+		rule("owner", people+", and the connector shows nobody as null", (*Truth).shownOwner),
+		rule("requestors", people, (*Truth).shownPeople),
+		rule("priority", "the page shows words in place of numbers", (*Truth).shownPriority),
+		rule("created", date, (*Truth).shownDate),
+		rule("updated", date, (*Truth).shownDate),
+		rule("due", date, (*Truth).shownDate),
+		rule("custom_fields", "a list in place of a map; fields without a value are left out", (*Truth).shownFields),
+		rule("history.created", date, (*Truth).shownDate),
+		rule("history.author", people+", and RT_System as The RT System itself", (*Truth).shownPerson),
+		rule("history.event", "the page tells a transaction's type and values in a sentence", (*Truth).shownEvent),
+		rule("history.text", "the page expands tabs to columns of 8; messages end with a line feed that nobody wrote", (*Truth).shownText),
+		rule("history.attachments", "the parts of a transaction that are files; their text is not read", (*Truth).shownFiles),
 	}
+}
+
+// rule makes a rule for a field that the truth stores as a T.
+func rule[T any](field, why string, shown func(*Truth, T) any) Rule {
+	return Rule{Field: field, Why: why, Shown: func(t *Truth, stored any) any {
+		v, ok := stored.(T)
+		if !ok {
+			panic(fmt.Sprintf("BUG: %s is stored as %T", field, stored))
+		}
+		return shown(t, v)
+	}}
 }
 
 // shown applies the field's rule.
@@ -46,15 +57,14 @@ func (t *Truth) shown(field string, stored any) any {
 	return stored
 }
 
-func (t *Truth) shownOwner(stored any) any {
-	if stored == "Nobody" {
+func (t *Truth) shownOwner(login string) any {
+	if login == "Nobody" {
 		return nil
 	}
-	return t.shownPerson(stored)
+	return t.shownPerson(login)
 }
 
-func (t *Truth) shownPerson(stored any) any {
-	login := stored.(string) //nolint:forcetypeassert // the truth's own type
+func (t *Truth) shownPerson(login string) any {
 	if login == "RT_System" {
 		return "The RT System itself"
 	}
@@ -66,16 +76,16 @@ func (t *Truth) shownPerson(stored any) any {
 	return login
 }
 
-func (t *Truth) shownPeople(stored any) any {
+func (t *Truth) shownPeople(logins []string) any {
 	out := []any{}
-	for _, login := range stored.([]string) { //nolint:forcetypeassert // the truth's own type
+	for _, login := range logins {
 		out = append(out, t.shownPerson(login))
 	}
 	return out
 }
 
-func (t *Truth) shownPriority(stored any) any {
-	switch stored {
+func (t *Truth) shownPriority(priority int) any {
+	switch priority {
 	case 0:
 		return "Low"
 	case 50:
@@ -83,19 +93,17 @@ func (t *Truth) shownPriority(stored any) any {
 	case 100:
 		return "High"
 	}
-	return stored
+	return priority
 }
 
-func (t *Truth) shownDate(stored any) any {
-	s := stored.(string) //nolint:forcetypeassert // the truth's own type
-	if s == "" || strings.HasPrefix(s, "1970-01-01 ") {
+func (t *Truth) shownDate(date string) any {
+	if date == "" || strings.HasPrefix(date, "1970-01-01 ") {
 		return nil
 	}
-	return strings.Replace(s, " ", "T", 1)
+	return strings.Replace(date, " ", "T", 1)
 }
 
-func (t *Truth) shownFields(stored any) any {
-	fields := stored.(map[string][]string) //nolint:forcetypeassert // the truth's own type
+func (t *Truth) shownFields(fields map[string][]string) any {
 	out := []any{}
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		out = append(out, map[string]any{"name": name, "values": fields[name]})
@@ -103,8 +111,7 @@ func (t *Truth) shownFields(stored any) any {
 	return out
 }
 
-func (t *Truth) shownEvent(stored any) any {
-	x := stored.(*Transaction) //nolint:forcetypeassert // the truth's own type
+func (t *Truth) shownEvent(x *Transaction) any {
 	switch x.Type {
 	case "Create":
 		return "Ticket created"
@@ -118,9 +125,9 @@ func (t *Truth) shownEvent(stored any) any {
 	return x.Type
 }
 
-func (t *Truth) shownText(stored any) any {
+func (t *Truth) shownText(parts []Part) any {
 	var out []string
-	for _, p := range stored.([]Part) { //nolint:forcetypeassert // the truth's own type
+	for _, p := range parts {
 		if p.Name == nil && p.Text != nil {
 			lines := strings.ReplaceAll(*p.Text, "\r\n", "\n")
 			out = append(out, expandTabs(strings.TrimSuffix(lines, "\n")))
@@ -129,9 +136,9 @@ func (t *Truth) shownText(stored any) any {
 	return strings.Join(out, "\n")
 }
 
-func (t *Truth) shownFiles(stored any) any {
+func (t *Truth) shownFiles(parts []Part) any {
 	out := []any{}
-	for _, p := range stored.([]Part) { //nolint:forcetypeassert // the truth's own type
+	for _, p := range parts {
 		if p.Name != nil {
 			out = append(out, map[string]any{"id": p.ID, "name": *p.Name})
 		}

@@ -99,4 +99,6 @@ func (t *Truth) Newest(match func(*Ticket) bool) []int {
 
 // IsActive reports whether the ticket's status is one of those that wait for
 // somebody to do something.
-func (t *Ticket) IsActive() bool { return slices.Contains([]string{"new", "open", "stalled"}, t.Status) }
+func (t *Ticket) IsActive() bool {
+	return slices.Contains([]string{"new", "open", "stalled"}, t.Status)
+}
