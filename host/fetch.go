@@ -48,6 +48,7 @@ func (g *grantedPage) fetch(ctx context.Context, request []byte) (*abi.FetchAnsw
 	if err := g.body(ctx, req.Body, &f); err != nil {
 		return nil, err
 	}
+	_ = g.page.Refused() // what was refused before is not this request's
 	res, err := g.page.Fetch(ctx, f)
 	if err != nil {
 		return nil, g.refusedFetch(err, f.URL)
