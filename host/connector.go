@@ -1,6 +1,8 @@
 package host
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -88,7 +90,7 @@ func (c *catalog) add(h *Host, in registry.Entry) error {
 		c.plugins[in.Plugin()] = p
 		return nil
 	}
-	if p.module, err = h.opts.Sandbox.Module(loaded.Wasm, p.release.Capabilities); err != nil {
+	if p.module, err = h.module(loaded); err != nil {
 		return err
 	}
 	settings, err := h.settings.get(in.Plugin())
@@ -115,6 +117,21 @@ func (c *catalog) add(h *Host, in registry.Entry) error {
 		c.tools[t.Name], c.tools[t.Dotted] = t, t
 	}
 	return nil
+}
+
+// module opens a module that was verified. Machine code that is not there, because
+// its cache was cleared or this version has another engine, is made again; nothing
+// is asked, since the bytes are those that were agreed to.
+func (h *Host) module(loaded registry.Loaded) (*sandbox.Module, error) {
+	m, err := h.opts.Sandbox.Module(loaded.Wasm, loaded.Release.Capabilities)
+	if !errors.Is(err, sandbox.ErrNotCompiled) {
+		return m, err
+	}
+	h.opts.Logger.Info("compiling again", slog.String("plugin", loaded.Entry.Plugin()))
+	if _, err := h.opts.Sandbox.Compile(context.Background(), loaded.Wasm); err != nil { // the sandbox has a deadline of its own
+		return nil, err
+	}
+	return h.opts.Sandbox.Module(loaded.Wasm, loaded.Release.Capabilities)
 }
 
 // collision refuses names that another plugin already has.
