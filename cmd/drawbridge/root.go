@@ -43,8 +43,14 @@ func (a *app) root() *cobra.Command {
 	return root
 }
 
-// usageErrors makes wrong arguments exit with the usage code.
+// usageErrors makes wrong arguments and missing flags exit with the usage code.
 func usageErrors(c *cobra.Command) {
+	c.PreRunE = func(cmd *cobra.Command, _ []string) error {
+		if err := cmd.ValidateRequiredFlags(); err != nil {
+			return usageError{err}
+		}
+		return nil
+	}
 	if check := c.Args; check != nil {
 		c.Args = func(cmd *cobra.Command, args []string) error {
 			if err := check(cmd, args); err != nil {
