@@ -54,6 +54,7 @@ type daemon struct {
 func (a *app) serve(ctx context.Context, port int) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	platform.KeepPrivate() // Git and the browser have modes of their own
 	dirs, err := a.dirs()
 	if err != nil {
 		return err
