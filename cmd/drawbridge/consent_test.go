@@ -1,10 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
+
+	"github.com/creack/pty"
 )
 
 // waiting returns the id of the one call that waits for a person.
@@ -88,6 +92,37 @@ func TestApproverThatTheClientStarted(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.done.Store(true)
+	<-got
+}
+
+// A program that reads from a terminal which is not its own, as one without a
+// person does, is refused by the daemon, whatever the command line believes.
+func TestApproverWithoutATerminalOfItsOwn(t *testing.T) {
+	h := newHome(t)
+	h.ready(newSite(t, 1))
+	c := h.dialStdio("agent", "--client", "coder")
+	got := touch(c)
+	h.waiting()
+	screen, tty, err := pty.Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer screen.Close()
+	defer tty.Close()
+	cmd := h.command(t.Context(), "drawbridge", "approvals")
+	var msg bytes.Buffer
+	cmd.Stdin, cmd.Stderr = tty, &msg
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // and no controlling terminal
+	if _, err := screen.WriteString("XXXXX\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Run(); err == nil || cmd.ProcessState.ExitCode() != 3 || !strings.Contains(msg.String(), "has no terminal") {
+		t.Errorf("it ended with %v:\n%s", err, msg.String())
+	}
+	c.done.Store(true)
+	if err := c.in.Close(); err != nil {
+		t.Fatal(err)
+	}
 	<-got
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/drawbridge-mcp/drawbridge/connectors-src/tracker/site"
 	"github.com/drawbridge-mcp/drawbridge/host"
 	"github.com/drawbridge-mcp/drawbridge/test/harness"
+	"github.com/drawbridge-mcp/drawbridge/test/wasmtest"
 )
 
 // robustManifest lets the puppet look at the tracker's traps and behaviours.
@@ -271,6 +272,26 @@ func TestPageThatNeverAnswers(t *testing.T) {
 		t.Errorf("%s; want %s", showErr(res.Err), abi.ErrTimeout)
 	}
 	stillWorks(w)
+}
+
+// A tool's own deadline ends its call, whatever its module waits for.
+func TestToolDeadline(t *testing.T) {
+	w := harness.New(t, harness.Options{})
+	text := strings.NewReplacer("https://slow.example", w.Site.AppURL(), "path: /}", "path: /hang}").Replace(string(tinyManifest("slow", timeoutOf(3))))
+	wait := wasmtest.Ask(0, `{"v":1,"steps":[{"op":"navigate","path":"/hang"}]}`)
+	w.Publish([]byte(text), tinyModule("slow", wait, wasmtest.Output(`{"ok":true,"result":{"from":"slow"}}`)))
+	w.Publish(tinyManifest("good"), tinyModule("good"))
+	if err := w.AddRegistry(); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{"slow", "good"} {
+		if _, err := w.Host.Install(t.Context(), "acme/"+id, nil, w.Agree, func(string) {}); err != nil {
+			t.Fatal(showErr(err))
+		}
+	}
+	w.WantCode(abi.ErrTimeout, "slow_run", struct{}{})
+	arrived(t.Context(), w, "/hang", 0)
+	wantAnswer(w, "good")
 }
 
 // renderers are the browser's processes that hold pages.
