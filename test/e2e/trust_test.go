@@ -80,13 +80,13 @@ func wantAnswer(w *harness.World, id string) {
 func wantUntrusted(t *testing.T, err error, reason abi.Reason, names string) {
 	t.Helper()
 	e, ok := err.(*abi.Error) //nolint:errorlint // what the host returns is one
-	if !ok || e.Code != abi.ErrUntrusted || e.Reason != reason || !strings.Contains(e.Error(), names) {
+	if !ok || e == nil || e.Code != abi.ErrUntrusted || e.Reason != reason || !strings.Contains(e.Error(), names) {
 		t.Fatalf("%v; want untrusted, %s, naming %s", showErr(err), reason, names)
 	}
 }
 
 func showErr(err error) string {
-	if e, ok := err.(*abi.Error); ok { //nolint:errorlint // likewise
+	if e, ok := err.(*abi.Error); ok && e != nil { //nolint:errorlint // likewise
 		return fmt.Sprintf("%s (%s): %s", e.Code, e.Reason, e)
 	}
 	return fmt.Sprint(err)
