@@ -174,3 +174,32 @@ func TestHostileGoModule(t *testing.T) {
 		})
 	}
 }
+
+// What a module imports for one tool is not there for another: each has the
+// capabilities that were signed and shown for it.
+func TestCapabilitiesAreATools(t *testing.T) {
+	w := harness.New(t, harness.Options{NoSite: true})
+	const more = `
+      - name: other
+        title: Other
+        description: May act.
+        destructive: false
+        capabilities: [read, act, fetch, progress]
+        input: {type: object}
+        output: {type: object}
+        reads: [{method: GET, path: /}]
+`
+	for i, ask := range []string{"act", "fetch"} {
+		id := "ask" + ask
+		m := wt.Guest([]string{"read", "act", "fetch", "progress"}, wt.Ask(uint32(1+i), `{"v":1}`), wt.OutputAnswer())
+		m.Funcs[1].Body = [][]byte{wt.Output(`{"v":1,"tools":["` + id + `.other","` + id + `.run"]}`), wt.I32(0)}
+		w.ReadyWith(tinyManifest(id, more), m.Bytes())
+		if e := w.WantCode(abi.ErrCapabilityDenied, id+"_run", struct{}{}); !strings.Contains(e.Error(), ask) {
+			t.Errorf("%q does not name %s", e, ask)
+		}
+		// Asked without what it needs, the host call itself complains.
+		if res := w.Call(id+"_other", struct{}{}); res.Err == nil || res.Err.Code == abi.ErrCapabilityDenied {
+			t.Errorf("%s for the tool that has it: %s", ask, showErr(res.Err))
+		}
+	}
+}
