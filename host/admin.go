@@ -107,7 +107,13 @@ func (h *Host) Search(ctx context.Context, text string) ([]PluginInfo, error) {
 	return list, err
 }
 
+// refreshAll fetches the registries' newest snapshots, unless an install is under
+// way: it has done so, and may be waiting for a person.
 func (h *Host) refreshAll(ctx context.Context) {
+	if !h.admin.TryLock() {
+		return
+	}
+	defer h.admin.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, searchRefresh)
 	defer cancel()
 	all, err := h.opts.Registry.Registries()

@@ -335,7 +335,9 @@ func TestTamperedAfterInstall(t *testing.T) {
 			if p := pluginState(w, "one"); !strings.HasPrefix(p.State, "untrusted ("+string(a.reason)+"): ") {
 				t.Errorf("its state is %q, hint %q", p.State, p.Hint)
 			}
-			w.WantCode(abi.ErrNotFound, "one_run", struct{}{})
+			if e := w.WantCode(abi.ErrNotFound, "one_run", struct{}{}); e.Hint != "drawbridge list" {
+				t.Errorf("hint %q", e.Hint)
+			}
 			wantAnswer(w, "two")
 			if !a.mended {
 				return
@@ -403,6 +405,14 @@ func TestDamagedLockFile(t *testing.T) {
 	err := w.Host.Reload()
 	wantUntrusted(t, err, abi.ReasonMalformed, "lock.json")
 	wantAnswer(w, "one")
+	// A host that starts now has no plugin, and says why.
+	w.Restart()
+	wantUntrusted(t, w.Host.Problems()["lock.json"], abi.ReasonMalformed, "lock.json")
+	if e := w.WantCode(abi.ErrNotFound, "one_run", struct{}{}); e.Hint != "drawbridge list" {
+		t.Errorf("hint %q", e.Hint)
+	}
+	_, err = w.Host.Plugins(t.Context())
+	wantUntrusted(t, err, abi.ReasonMalformed, "lock.json")
 }
 
 // Machine code that was changed in the cache is refused when it is called for,
