@@ -191,7 +191,7 @@ func (c *call) run(ctx context.Context) error {
 	page := &grantedPage{
 		site: c.tool.conn.site, page: c.lease.page, guard: c.lease.guard, progress: c.req.Progress,
 		loginCmd: "drawbridge login " + c.tool.conn.def.ID, dialog: dialogOf(c.tool.writes),
-		granted: c.tool.def.Capabilities,
+		granted: c.tool.def.Capabilities, spoil: c.lease.spoil,
 	}
 	raw, err := c.tool.conn.plugin.module.Run(ctx, sandbox.Call{Export: "call", Input: in, Calls: page, OwnWorker: c.tool.Destructive})
 	if err != nil {

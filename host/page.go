@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
@@ -22,6 +23,7 @@ type grantedPage struct {
 	loginCmd string     // what to run when nobody is signed in
 	dialog   abi.Dialog // the answer to a confirm() that an act step raises
 	progress func(done, total float64, message string)
+	spoil    func()           // makes the next call begin with a blank page; may be nil
 	granted  []abi.Capability // the tool's own; its module may import more, for others
 }
 
@@ -110,6 +112,9 @@ func (g *grantedPage) visit(ctx context.Context, u origin.URL, referrer, wait st
 		return err
 	}
 	v, err := g.page.Navigate(ctx, browser.Navigation{URL: u.String(), Referrer: referrer, Pages: g.site.pages, Wait: wait})
+	if errors.Is(err, abi.ErrDialogOpen) && g.spoil != nil {
+		g.spoil() // the page asked to be kept, once; it would ask the next call again
+	}
 	if err != nil {
 		return err
 	}
