@@ -19,6 +19,7 @@ import (
 	"github.com/drawbridge-mcp/drawbridge/host/control"
 	"github.com/drawbridge-mcp/drawbridge/host/mcpserver"
 	"github.com/drawbridge-mcp/drawbridge/host/platform"
+	"github.com/drawbridge-mcp/drawbridge/sandbox"
 )
 
 // httpPortVar names the environment variable that sets the port of MCP over HTTP.
@@ -49,6 +50,7 @@ type daemon struct {
 	http    string // host:port
 	stop    context.CancelFunc
 	logger  *slog.Logger
+	limits  sandbox.Limits
 }
 
 func (a *app) serve(ctx context.Context, port int) error {
@@ -68,7 +70,7 @@ func (a *app) serve(ctx context.Context, port int) error {
 		return err
 	}
 	defer lock.Unlock()
-	d := &daemon{stop: stop, started: time.Now(), logger: newLogger(a.stderr), control: &control.Server{Version: version}}
+	d := &daemon{stop: stop, started: time.Now(), logger: newLogger(a.stderr), control: &control.Server{Version: version}, limits: a.limits}
 	if d.parts, err = build(ctx, dirs, d); err != nil {
 		return err
 	}
