@@ -17,6 +17,9 @@ import (
 // Fetch serves the host call fetch: one request in the page's own origin, with
 // its cookies. The page's guard judges it like every other request of the tab.
 func (g *grantedPage) Fetch(ctx context.Context, request []byte) ([]byte, error) {
+	if err := g.may(abi.CapFetch); err != nil {
+		return nil, err
+	}
 	ans, err := g.fetch(ctx, request)
 	if err != nil {
 		ans = &abi.FetchAnswer{Error: Safe(err).Data()}

@@ -89,6 +89,7 @@ func New(tb testing.TB, opts Options) *World {
 		w.startSites()
 	}
 	w.makeHost()
+	w.T.Cleanup(w.closeHost)
 	return w
 }
 
@@ -123,13 +124,22 @@ func (w *World) makeHost() {
 		Settings: filepath.Join(w.Dir, "settings.json"), Launch: w.launch, Wait: w.opts.Wait,
 	})
 	w.check(err)
-	w.T.Cleanup(func() {
-		w.Gate.Close()
-		err := errors.Join(w.Host.Close(), w.Audit.Close())
-		if err != nil {
-			w.T.Errorf("closing the host: %v", err)
-		}
-	})
+}
+
+// closeHost ends the host and what makeHost made for it.
+func (w *World) closeHost() {
+	w.T.Helper()
+	w.Gate.Close()
+	if err := errors.Join(w.Host.Close(), w.Audit.Close()); err != nil {
+		w.T.Errorf("closing the host: %v", err)
+	}
+}
+
+// Restart ends the host and starts it again on the same files.
+func (w *World) Restart() {
+	w.T.Helper()
+	w.closeHost()
+	w.makeHost()
 }
 
 // launch starts the host's browser and remembers it for tests that kill it.
