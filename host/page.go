@@ -23,7 +23,7 @@ type grantedPage struct {
 	loginCmd string     // what to run when nobody is signed in
 	dialog   abi.Dialog // the answer to a confirm() that an act step raises
 	progress func(done, total float64, message string)
-	arrived  *abi.PageInfo // where this program's last navigation ended
+	arrived  *abi.PageInfo    // where this program's last navigation ended
 	spoil    func()           // makes the next call begin with a blank page; may be nil
 	granted  []abi.Capability // the tool's own; its module may import more, for others
 }
