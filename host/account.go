@@ -106,11 +106,11 @@ func guestError(t *tool, e *abi.ErrorData) error {
 		return abi.Errorf(abi.ErrInvalidResult, t.Name, "the connector returned an unknown error code %q", e.Code)
 	}
 	switch e.Code {
-	case abi.ErrUntrusted, abi.ErrConfirmationRequired, abi.ErrConfirmationDenied, abi.ErrConsentPending, abi.ErrInternal:
+	case abi.ErrUntrusted, abi.ErrConfirmationRequired, abi.ErrConfirmationDenied, abi.ErrConsentPending, abi.ErrGuestTrap, abi.ErrInternal:
 		return abi.Errorf(abi.ErrInvalidResult, t.Name, "the connector may not return %q", e.Code)
 	case abi.ErrAuthExpired, abi.ErrForbidden, abi.ErrNotFound, abi.ErrSelectorDrift, abi.ErrTargetAmbiguous,
 		abi.ErrCoveredBy, abi.ErrStaleRef, abi.ErrTimeout, abi.ErrDialogOpen, abi.ErrOriginDenied,
-		abi.ErrCapabilityDenied, abi.ErrOutcomeUnknown, abi.ErrInvalidArgs, abi.ErrInvalidResult, abi.ErrGuestTrap,
+		abi.ErrCapabilityDenied, abi.ErrOutcomeUnknown, abi.ErrInvalidArgs, abi.ErrInvalidResult,
 		abi.ErrLimitExceeded, abi.ErrBrowserGone, abi.ErrPageCrashed, abi.ErrPageClosed, abi.ErrUnsupportedAction:
 	}
 	err := &abi.Error{Code: e.Code, Op: t.Name, Msg: e.Message}

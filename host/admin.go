@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"strings"
@@ -88,8 +89,13 @@ func (h *Host) RemoveRegistry(ctx context.Context, id string) error {
 	return h.Note(ctx, "registry removed", id)
 }
 
+// searchRefresh is how long a search waits for a registry's newest snapshot.
+const searchRefresh = 15 * time.Second
+
 // Search lists the plugins of the trusted registries whose name contains text.
+// A registry that can't be reached is searched as it was when it last was.
 func (h *Host) Search(ctx context.Context, text string) ([]PluginInfo, error) {
+	h.refreshAll(ctx)
 	found, err := h.opts.Registry.Search(ctx, text)
 	list := make([]PluginInfo, 0, len(found))
 	for _, c := range found {
@@ -99,6 +105,26 @@ func (h *Host) Search(ctx context.Context, text string) ([]PluginInfo, error) {
 		return list, nil // what was refused is told by install
 	}
 	return list, err
+}
+
+// refreshAll fetches the registries' newest snapshots, unless an install is under
+// way: it has done so, and may be waiting for a person.
+func (h *Host) refreshAll(ctx context.Context) {
+	if !h.admin.TryLock() {
+		return
+	}
+	defer h.admin.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, searchRefresh)
+	defer cancel()
+	all, err := h.opts.Registry.Registries()
+	if err != nil {
+		h.opts.Logger.Warn("registries", slog.Any("error", err))
+	}
+	for _, r := range all {
+		if _, err := h.opts.Registry.Refresh(ctx, r.ID); err != nil {
+			h.opts.Logger.Warn("registry", slog.String("registry", r.ID), slog.Any("error", err))
+		}
+	}
 }
 
 // Install installs or updates a plugin after a person agreed to what it may do.
@@ -111,8 +137,13 @@ func (h *Host) Install(ctx context.Context, ref string, settings map[string]stri
 	if err != nil {
 		return PluginInfo{}, err
 	}
+	changes, err := h.settings.differ(r.Plugin(), settings)
+	if err != nil {
+		return PluginInfo{}, err
+	}
 	progress("fetching and verifying " + ref)
 	entry, err := h.opts.Registry.Install(ctx, r, registry.InstallOptions{
+		Again:   changes, // another address is another grant
 		Consent: func(ctx context.Context, rev registry.Review) error { return h.consent(ctx, rev, settings, show) },
 		Admit: func(ctx context.Context, rev registry.Review, wasm []byte) error {
 			progress("compiling the module")

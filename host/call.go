@@ -76,7 +76,11 @@ func (c *call) find() error {
 	cat := c.host.catalog.Load()
 	t, ok := cat.tools[c.req.Tool]
 	if !ok {
-		return abi.Errorf(abi.ErrNotFound, "call", "no tool %q is installed", c.req.Tool).WithHint("drawbridge tools")
+		hint := "drawbridge tools"
+		if len(cat.problems) > 0 {
+			hint = "drawbridge list" // it may be a tool of a plugin that was refused
+		}
+		return abi.Errorf(abi.ErrNotFound, "call", "no tool %q is installed", c.req.Tool).WithHint("%s", hint)
 	}
 	c.tool = t
 	return nil
@@ -190,6 +194,7 @@ func (c *call) run(ctx context.Context) error {
 	page := &grantedPage{
 		site: c.tool.conn.site, page: c.lease.page, guard: c.lease.guard, progress: c.req.Progress,
 		loginCmd: "drawbridge login " + c.tool.conn.def.ID, dialog: dialogOf(c.tool.writes),
+		granted: c.tool.def.Capabilities, spoil: c.lease.spoil,
 	}
 	raw, err := c.tool.conn.plugin.module.Run(ctx, sandbox.Call{Export: "call", Input: in, Calls: page, OwnWorker: c.tool.Destructive})
 	if err != nil {

@@ -90,7 +90,7 @@ func (c *catalog) add(h *Host, in registry.Entry) error {
 		c.plugins[in.Plugin()] = p
 		return nil
 	}
-	if p.module, err = h.module(loaded.Wasm, p.release.Capabilities); err != nil {
+	if p.module, err = h.module(loaded); err != nil {
 		return err
 	}
 	settings, err := h.settings.get(in.Plugin())
@@ -119,22 +119,21 @@ func (c *catalog) add(h *Host, in registry.Entry) error {
 	return nil
 }
 
-// module opens a compiled module. Machine code that another version of the
-// compiler made, or none at all, is made anew, which takes seconds: it happens
-// once after an upgrade.
+// module opens a module that was verified. Machine code that is not there, because
+// its cache was cleared or this version has another engine, is made again; nothing
+// is asked, since the bytes are those that were agreed to.
 //
 //nolint:contextcheck // a host that was begun to be loaded is loaded
-func (h *Host) module(wasm []byte, granted []abi.Capability) (*sandbox.Module, error) {
-	m, err := h.opts.Sandbox.Module(wasm, granted)
+func (h *Host) module(loaded registry.Loaded) (*sandbox.Module, error) {
+	m, err := h.opts.Sandbox.Module(loaded.Wasm, loaded.Release.Capabilities)
 	if !errors.Is(err, sandbox.ErrNotCompiled) {
 		return m, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), abi.MaxCallTimeout)
-	defer cancel()
-	if _, err := h.opts.Sandbox.Compile(ctx, wasm); err != nil {
+	h.opts.Logger.Info("compiling again", slog.String("plugin", loaded.Entry.Plugin()))
+	if _, err := h.opts.Sandbox.Compile(context.Background(), loaded.Wasm); err != nil { // the sandbox has a deadline of its own
 		return nil, err
 	}
-	return h.opts.Sandbox.Module(wasm, granted)
+	return h.opts.Sandbox.Module(loaded.Wasm, loaded.Release.Capabilities)
 }
 
 // collision refuses names that another plugin already has.

@@ -17,6 +17,9 @@ import (
 // Fetch serves the host call fetch: one request in the page's own origin, with
 // its cookies. The page's guard judges it like every other request of the tab.
 func (g *grantedPage) Fetch(ctx context.Context, request []byte) ([]byte, error) {
+	if err := g.may(abi.CapFetch); err != nil {
+		return nil, err
+	}
 	ans, err := g.fetch(ctx, request)
 	if err != nil {
 		ans = &abi.FetchAnswer{Error: Safe(err).Data()}
@@ -48,6 +51,7 @@ func (g *grantedPage) fetch(ctx context.Context, request []byte) (*abi.FetchAnsw
 	if err := g.body(ctx, req.Body, &f); err != nil {
 		return nil, err
 	}
+	_ = g.page.Refused() // what was refused before is not this request's
 	res, err := g.page.Fetch(ctx, f)
 	if err != nil {
 		return nil, g.refusedFetch(err, f.URL)

@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"slices"
 	"sync"
@@ -63,7 +64,13 @@ func New(o Options) (*Host, error) {
 		settings: &settingsFile{path: o.Settings},
 		tabs:     &tabs{browsers: &supervisor{launch: o.Launch}, open: map[tabKey]*tab{}},
 	}
-	return h, h.Reload()
+	err := h.Reload()
+	if errors.Is(err, abi.ErrUntrusted) { // the lock file pins nothing: none is loaded, and commands say why
+		o.Logger.Error("no plugin is loaded", slog.Any("error", err))
+		h.catalog.Store(&catalog{problems: map[string]*abi.Error{"lock.json": Safe(err)}})
+		err = nil
+	}
+	return h, err
 }
 
 // Close ends the browser and waits for the audit log.

@@ -3,6 +3,8 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"slices"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/abi/origin"
@@ -21,21 +23,40 @@ type grantedPage struct {
 	loginCmd string     // what to run when nobody is signed in
 	dialog   abi.Dialog // the answer to a confirm() that an act step raises
 	progress func(done, total float64, message string)
-	arrived  *abi.PageInfo // where this program's last navigation ended
+	arrived  *abi.PageInfo    // where this program's last navigation ended
+	spoil    func()           // makes the next call begin with a blank page; may be nil
+	granted  []abi.Capability // the tool's own; its module may import more, for others
+}
+
+// may refuses a host call that the tool was not granted.
+func (g *grantedPage) may(c abi.Capability) error {
+	if slices.Contains(g.granted, c) {
+		return nil
+	}
+	return abi.Errorf(abi.ErrCapabilityDenied, string(c), "capability %q is not granted to this tool", c)
 }
 
 // Read serves the host call read: a program of read steps.
 func (g *grantedPage) Read(ctx context.Context, program []byte) ([]byte, error) {
+	if err := g.may(abi.CapRead); err != nil {
+		return nil, err
+	}
 	return g.run(ctx, program, false)
 }
 
 // Act serves the host call act: a program that may change the page.
 func (g *grantedPage) Act(ctx context.Context, program []byte) ([]byte, error) {
+	if err := g.may(abi.CapAct); err != nil {
+		return nil, err
+	}
 	return g.run(ctx, program, true)
 }
 
 // Progress serves the host call progress.
 func (g *grantedPage) Progress(_ context.Context, report []byte) ([]byte, error) {
+	if err := g.may(abi.CapProgress); err != nil {
+		return nil, err
+	}
 	var p abi.ProgressReport
 	if err := strictjson.Decode(report, &p, strictjson.MaxBytes(abi.MaxProgram)); err != nil {
 		return encode(&abi.Answer{Error: abi.Errorf(abi.ErrInvalidArgs, "progress", "%w", err).Data()})
@@ -90,6 +111,9 @@ func (g *grantedPage) visit(ctx context.Context, u origin.URL, referrer, wait st
 		return err
 	}
 	v, err := g.page.Navigate(ctx, browser.Navigation{URL: u.String(), Referrer: referrer, Pages: g.site.pages, Wait: wait})
+	if errors.Is(err, abi.ErrDialogOpen) && g.spoil != nil {
+		g.spoil() // the page asked to be kept, once; it would ask the next call again
+	}
 	if err != nil {
 		return err
 	}

@@ -56,6 +56,20 @@ func (s *settingsFile) get(plugin string) (map[string]string, error) {
 	return doc.Plugins[plugin], err
 }
 
+// differ reports whether setting values would change what is set for a plugin.
+func (s *settingsFile) differ(plugin string, values map[string]string) (bool, error) {
+	before, err := s.get(plugin)
+	if err != nil {
+		return false, err
+	}
+	for name, value := range values {
+		if old, ok := before[name]; !ok || old != value {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
 // set adds values to what is set for a plugin; nil removes all of them.
 func (s *settingsFile) set(plugin string, values map[string]string) error {
 	s.mu.Lock()

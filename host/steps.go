@@ -72,6 +72,7 @@ func (g *grantedPage) referrer(ctx context.Context) string {
 // act runs one step that changes the page. If it led to another document, that
 // page is judged as navigate's would be.
 func (g *grantedPage) act(ctx context.Context, s *abi.Step) error {
+	_ = g.page.Refused() // what was refused before is not this step's
 	if err := g.page.Act(ctx, *s, g.dialog); err != nil {
 		return g.refusal(err)
 	}

@@ -34,6 +34,8 @@ type lease struct {
 	page    *browser.Page
 	guard   *guard.Guard
 	release func()
+	// Spoil makes the next call begin with a blank page: this one does not let go.
+	spoil func()
 }
 
 // reading leases the client's reading tab under the policy that g enforces. The
@@ -51,7 +53,7 @@ func (t *tabs) reading(ctx context.Context, key tabKey, policy string, g *guard.
 		release()
 		return nil, err
 	}
-	return &lease{page: e.page, guard: e.guard, release: release}, nil
+	return &lease{page: e.page, guard: e.guard, release: release, spoil: func() { e.policy = "" }}, nil
 }
 
 func (t *tabs) entry(key tabKey) *tab {
@@ -103,7 +105,7 @@ func (t *tabs) own(ctx context.Context, g *guard.Guard) (*lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &lease{page: page, guard: g, release: func() { _ = page.Close() }}, nil
+	return &lease{page: page, guard: g, release: func() { _ = page.Close() }, spoil: func() {}}, nil
 }
 
 // plain opens a tab that can do no more than show who is signed in.

@@ -114,7 +114,7 @@ func TestAttacks(t *testing.T) {
 		},
 		"oversized module": {
 			func(f *fixture) { f.swapArtifact(make([]byte, 1<<20)) },
-			abi.ReasonTampered, nil,
+			abi.ReasonTampered, func(p people) *signing.SecretKey { return p.publisher },
 		},
 		"expired snapshot": {
 			func(f *fixture) { f.now = f.now.Add(snapshotLife) },

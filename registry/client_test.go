@@ -3,6 +3,7 @@ package registry
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/abi/release"
 )
 
 func TestInstallUpdateRollback(t *testing.T) {
@@ -99,6 +101,63 @@ func TestConsentSeesWhatChanges(t *testing.T) {
 		t.Errorf("review %+v", seen)
 	}
 	f.wantActive("1.0.0")
+}
+
+// What is installed and whole is admitted again, and nobody is asked; with Again,
+// somebody is.
+func TestInstallOfTheSameVersion(t *testing.T) {
+	f := newFixture(t)
+	first := f.mustInstall(tracker)
+	for _, again := range []bool{false, true} {
+		asked, admitted := 0, 0
+		e, err := f.client.Install(t.Context(), tracker, InstallOptions{
+			Again:   again,
+			Consent: func(context.Context, Review) error { asked++; return nil },
+			Admit: func(_ context.Context, r Review, wasm []byte) error {
+				admitted++
+				if hashOf(wasm) != r.Release.Module.SHA256 {
+					t.Error("admitted bytes aren't the release's")
+				}
+				return nil
+			},
+		})
+		if err != nil || e.Release != first.Release || admitted != 1 || (asked == 1) != again {
+			t.Errorf("again %v: %+v, %v; asked %d times, admitted %d times", again, e, err, asked, admitted)
+		}
+	}
+}
+
+// An install of what is already there mends a release that was changed.
+func TestInstallMendsARelease(t *testing.T) {
+	f := newFixture(t)
+	e := f.mustInstall(tracker)
+	if err := os.Remove(f.client.store().path(e.Release.SHA256, extRelease)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.client.Load(tracker.Plugin()); err == nil {
+		t.Fatal("it is loaded without its release")
+	}
+	f.mustInstall(tracker)
+	if _, err := f.client.Load(tracker.Plugin()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A plugin is found although it was published after the last fetch.
+func TestInstallWhatIsNew(t *testing.T) {
+	f := newFixture(t)
+	name := "wiki"
+	text := strings.Replace(fmt.Sprintf(manifest, "1.0.0"), "name: tracker", "name: "+name, 1)
+	m, err := release.ParseManifest([]byte(text))
+	f.must(err)
+	r, err := release.Build(m, release.BuildInfo{Registry: f.id, Namespace: "acme", Module: wasmOf("1.0.0"), Imports: []string{"read"}})
+	f.must(err)
+	f.must(f.m.Publish(t.Context(), f.keys, f.submission(r, f.publisher)))
+	f.mustInstall(Ref{Namespace: "acme", Name: name})
+	_, err = f.install(Ref{Namespace: "acme", Name: "nowhere"})
+	if !errors.Is(err, abi.ErrNotFound) {
+		t.Errorf("a plugin that is nowhere: %v", err)
+	}
 }
 
 func TestAdmitStopsInstall(t *testing.T) {

@@ -32,6 +32,10 @@ func (c *Client) fetchModule(ctx context.Context, cat *catalog, v *verified) ([]
 	if noSuchRef(err) {
 		wasm, err = c.fetchURL(ctx, v)
 	}
+	var e *abi.Error
+	if errors.As(err, &e) && e.Code == abi.ErrUntrusted {
+		return nil, refuseFor(err, e.Reason, []signing.Fingerprint{v.signer.Primary}, "%s", e.Msg)
+	}
 	if err != nil {
 		return nil, err
 	}

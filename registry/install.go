@@ -31,11 +31,16 @@ type InstallOptions struct {
 	Admit func(context.Context, Review, []byte) error
 	// AllowDowngrade lets a version replace a higher one.
 	AllowDowngrade bool
+	// Again asks for consent even if this very version is installed and whole,
+	// because something else that was consented to changes.
+	Again bool
 }
 
 // Install brings the version that ref means, after fetching the registry's newest
 // snapshot, and makes it the active one. Nothing changes before the last step, the
-// writing of the lock file; the version before stays for Rollback.
+// writing of the lock file; the version before stays for Rollback. A version that
+// is installed and whole is only admitted again, so that the caller can mend what
+// it made of the module.
 func (c *Client) Install(ctx context.Context, ref Ref, opts InstallOptions) (Entry, error) {
 	if opts.Consent == nil {
 		return Entry{}, errors.New("installing without asking for consent")
@@ -47,6 +52,9 @@ func (c *Client) Install(ctx context.Context, ref Ref, opts InstallOptions) (Ent
 			return err
 		}
 		id, err := c.registryOf(ctx, ref, lock)
+		if errors.Is(err, abi.ErrNotFound) {
+			id, err = c.registryOfNew(ctx, ref, lock)
+		}
 		if err != nil {
 			return err
 		}
@@ -70,9 +78,9 @@ func (c *Client) install(ctx context.Context, cat *catalog, ref Ref, lock *Lock,
 	}
 	review := c.review(cat, v, lock)
 	old := lock.find(ref.Plugin())
-	if old != nil && old.Release.SHA256 == v.sha256 {
-		if _, ok, _ := c.store().get(old.Module, extModule); ok {
-			return *old, nil
+	if old != nil && old.Release.SHA256 == v.sha256 && !opts.Again {
+		if l, err := c.load(*old); err == nil {
+			return *old, opts.admit(ctx, review, l.Wasm)
 		}
 	}
 	if err := opts.Consent(ctx, review); err != nil {
@@ -83,13 +91,18 @@ func (c *Client) install(ctx context.Context, cat *catalog, ref Ref, lock *Lock,
 	if err != nil {
 		return Entry{}, err
 	}
-	if opts.Admit != nil {
-		if err := opts.Admit(ctx, review, wasm); err != nil {
-			return Entry{}, err
-		}
+	if err := opts.admit(ctx, review, wasm); err != nil {
+		return Entry{}, err
 	}
 	entry := newEntry(cat, v, consented, old)
 	return entry, c.activate(lock, entry, v, wasm)
+}
+
+func (o *InstallOptions) admit(ctx context.Context, r Review, wasm []byte) error {
+	if o.Admit == nil {
+		return nil
+	}
+	return o.Admit(ctx, r, wasm)
 }
 
 // verifyVersion verifies the release of the version that ref means.

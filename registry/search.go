@@ -125,6 +125,27 @@ func (c *Client) registryOf(ctx context.Context, ref Ref, lock *Lock) (string, e
 	return onlyOne(having, ref)
 }
 
+// registryOfNew is registryOf for a plugin that no copy has: it may have been
+// published since they were fetched. A registry that can't be reached doesn't
+// hide what another one has.
+func (c *Client) registryOfNew(ctx context.Context, ref Ref, lock *Lock) (string, error) {
+	registries, err := c.Registries()
+	if err != nil {
+		return "", err
+	}
+	var problems []error
+	for _, r := range registries {
+		if _, err := c.refresh(ctx, r.ID); err != nil {
+			problems = append(problems, err)
+		}
+	}
+	id, err := c.registryOf(ctx, ref, lock)
+	if errors.Is(err, abi.ErrNotFound) && len(problems) > 0 {
+		return "", errors.Join(problems...)
+	}
+	return id, err
+}
+
 func onlyOne(having []string, ref Ref) (string, error) {
 	switch len(having) {
 	case 0:

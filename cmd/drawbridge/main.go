@@ -24,12 +24,16 @@ func main() {
 
 // run is main with its surroundings passed in.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, getenv: os.Getenv}
+	return a.run(args)
+}
+
+func (a *app) run(args []string) int {
 	if len(args) > 0 && args[0] == sandbox.WorkerCommand {
-		return sandbox.WorkerMain(stdin, stdout, stderr) // the sandbox's other half: a process with nothing but one module
+		return sandbox.WorkerMain(a.stdin, a.stdout, a.stderr) // the sandbox's other half: a process with nothing but one module
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr, getenv: os.Getenv}
 	root := a.root()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/drawbridge-mcp/drawbridge/host/control"
 	"github.com/drawbridge-mcp/drawbridge/host/platform"
+	"github.com/drawbridge-mcp/drawbridge/sandbox"
 )
 
 // An app is one run of the command.
@@ -18,6 +19,7 @@ type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	getenv         func(string) string
+	limits         sandbox.Limits // of the sandbox; zero ones have their default
 	json           bool
 }
 
@@ -43,8 +45,14 @@ func (a *app) root() *cobra.Command {
 	return root
 }
 
-// usageErrors makes wrong arguments exit with the usage code.
+// usageErrors makes wrong arguments and missing flags exit with the usage code.
 func usageErrors(c *cobra.Command) {
+	c.PreRunE = func(cmd *cobra.Command, _ []string) error {
+		if err := cmd.ValidateRequiredFlags(); err != nil {
+			return usageError{err}
+		}
+		return nil
+	}
 	if check := c.Args; check != nil {
 		c.Args = func(cmd *cobra.Command, args []string) error {
 			if err := check(cmd, args); err != nil {

@@ -19,6 +19,7 @@ import (
 	"github.com/drawbridge-mcp/drawbridge/host/control"
 	"github.com/drawbridge-mcp/drawbridge/host/mcpserver"
 	"github.com/drawbridge-mcp/drawbridge/host/platform"
+	"github.com/drawbridge-mcp/drawbridge/sandbox"
 )
 
 // httpPortVar names the environment variable that sets the port of MCP over HTTP.
@@ -49,11 +50,13 @@ type daemon struct {
 	http    string // host:port
 	stop    context.CancelFunc
 	logger  *slog.Logger
+	limits  sandbox.Limits
 }
 
 func (a *app) serve(ctx context.Context, port int) (err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	platform.KeepPrivate() // Git and the browser have modes of their own
 	dirs, err := a.dirs()
 	if err != nil {
 		return err
@@ -66,7 +69,7 @@ func (a *app) serve(ctx context.Context, port int) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
-	d := &daemon{stop: stop, started: time.Now(), logger: newLogger(a.stderr), control: &control.Server{Version: version}}
+	d := &daemon{stop: stop, started: time.Now(), logger: newLogger(a.stderr), control: &control.Server{Version: version}, limits: a.limits}
 	if d.parts, err = build(ctx, dirs, d); err != nil {
 		return err
 	}

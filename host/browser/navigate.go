@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 	"errors"
+	"net/url"
 	"time"
 
 	"github.com/chromedp/cdproto/cdp"
@@ -123,7 +124,7 @@ func (p *Page) classify(ctx context.Context, n Navigation) (Visit, error) {
 	for {
 		left := time.Until(deadline) - margin
 		p.mu.Lock()
-		refused := p.mainRefused
+		refused, loader := p.mainRefused, p.loader
 		p.mu.Unlock()
 		if refused != nil {
 			left = min(left, grace)
@@ -133,12 +134,36 @@ func (p *Page) classify(ctx context.Context, n Navigation) (Visit, error) {
 		case errors.Is(err, errNavigated):
 		case err != nil:
 			return v, err
+		case v.Class == SignedOut && refused == nil && !sameOrigin(n.URL, v.Info.URL) && p.movesOn(ctx, loader):
 		case v.Class != "":
 			return v, nil
 		default:
 			return v, p.unknown(n, v)
 		}
 	}
+}
+
+// movesOn reports whether a document is left by itself within grace. An identity
+// provider that still knows the user shows a page that posts itself back, which
+// looks like one that asks for a password.
+func (p *Page) movesOn(ctx context.Context, loader cdp.LoaderID) bool {
+	moved := func() bool { return p.loader != loader || p.mainRefused != nil }
+	short, cancel := context.WithTimeout(ctx, grace)
+	defer cancel()
+	if p.await(short, func() bool { return p.away || moved() }) != nil {
+		return false
+	}
+	return p.await(ctx, func() bool { return !p.away || moved() }) == nil
+}
+
+// sameOrigin compares two URLs of documents as Chromium writes them.
+func sameOrigin(a, b string) bool {
+	x, err := url.Parse(a)
+	if err != nil {
+		return false
+	}
+	y, err := url.Parse(b)
+	return err == nil && x.Scheme == y.Scheme && x.Host == y.Host
 }
 
 // look asks the document once. It fails with errNavigated when the document is

@@ -175,6 +175,20 @@ func TestReads(t *testing.T) {
 	})
 }
 
+func TestOriginsBoundTheLists(t *testing.T) {
+	const elsewhere = "https://elsewhere.example"
+	o := get(guard.KindDocument, elsewhere+"/page")
+	spec := tracker(t)
+	spec.Reads = append(spec.Reads, abi.Request{Method: "GET", Origin: elsewhere, Path: "/page"})
+	if _, err := newGuard(t, spec).Judge(o); !errors.Is(err, abi.ErrOriginDenied) {
+		t.Errorf("a list reached an origin that is not granted: %v", err)
+	}
+	spec.Origins = append(spec.Origins, patterns(t, elsewhere+"/*")...)
+	if v, err := newGuard(t, spec).Judge(o); err != nil || v.List != guard.ListReads {
+		t.Errorf("with the grant: %+v, %v", v, err)
+	}
+}
+
 func TestResources(t *testing.T) {
 	check(t, tracker, []decision{
 		{"style", get(guard.KindStylesheet, rt+"/static/a.css?v=3"), guard.ListResources},

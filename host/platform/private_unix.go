@@ -27,3 +27,8 @@ func checkPrivate(path string, info fs.FileInfo, want fs.FileMode) error {
 	}
 	return nil
 }
+
+// KeepPrivate makes every file that this process and the programs it starts
+// create from now on accessible to its owner alone. It is for a process's start:
+// the setting is the whole process's.
+func KeepPrivate() { syscall.Umask(0o077) }

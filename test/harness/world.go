@@ -61,6 +61,7 @@ type World struct {
 
 	Site *site.Site
 	Evil *site.Recorder // http://evil.localhost:PORT
+	Wire *Wire          // what is said between host and browser; nothing with Options.Wrap
 
 	opts      Options
 	principal host.Principal
@@ -79,6 +80,7 @@ func New(tb testing.TB, opts Options) *World {
 	tb.Helper()
 	w := &World{
 		T: tb, Dir: filepath.Join(tb.TempDir(), "home"), opts: opts, Keys: sharedKeys(tb), launched: make(chan *browser.Browser, 1),
+		Wire:      newWire(),
 		principal: host.Principal{ID: "client-1", Name: "test-client"},
 	}
 	w.check(os.Mkdir(w.Dir, 0o700))
@@ -87,6 +89,7 @@ func New(tb testing.TB, opts Options) *World {
 		w.startSites()
 	}
 	w.makeHost()
+	w.T.Cleanup(w.closeHost)
 	return w
 }
 
@@ -121,18 +124,31 @@ func (w *World) makeHost() {
 		Settings: filepath.Join(w.Dir, "settings.json"), Launch: w.launch, Wait: w.opts.Wait,
 	})
 	w.check(err)
-	w.T.Cleanup(func() {
-		w.Gate.Close()
-		err := errors.Join(w.Host.Close(), w.Audit.Close())
-		if err != nil {
-			w.T.Errorf("closing the host: %v", err)
-		}
-	})
+}
+
+// closeHost ends the host and what makeHost made for it.
+func (w *World) closeHost() {
+	w.T.Helper()
+	w.Gate.Close()
+	if err := errors.Join(w.Host.Close(), w.Audit.Close()); err != nil {
+		w.T.Errorf("closing the host: %v", err)
+	}
+}
+
+// Restart ends the host and starts it again on the same files.
+func (w *World) Restart() {
+	w.T.Helper()
+	w.closeHost()
+	w.makeHost()
 }
 
 // launch starts the host's browser and remembers it for tests that kill it.
 func (w *World) launch(ctx context.Context, headless bool) (*browser.Browser, error) {
-	b, err := browser.Launch(ctx, browser.Options{ProfileDir: filepath.Join(w.Dir, "profile"), Headless: headless, Logger: w.logger(), Wrap: w.opts.Wrap})
+	wrap := w.opts.Wrap
+	if wrap == nil {
+		wrap = w.Wire.wrap
+	}
+	b, err := browser.Launch(ctx, browser.Options{ProfileDir: filepath.Join(w.Dir, "profile"), Headless: headless, Logger: w.logger(), Wrap: wrap})
 	if err == nil {
 		select {
 		case <-w.launched:

@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -33,6 +34,7 @@ type Site struct {
 	idp      *identity
 
 	app, assets, id *server // nil before Start
+	stalled         atomic.Bool
 	closeOnce       sync.Once
 	closeErr        error
 }
@@ -116,6 +118,10 @@ func (s *Site) Expire() {
 // ExpireApp ends the tracker's sessions only: the identity provider still knows
 // the user, so that the next navigation signs in again without a question.
 func (s *Site) ExpireApp() { s.sessions.clear() }
+
+// Stall makes the tracker take comments from its form and not answer, as behind a
+// proxy that loses answers. Stall(false) ends that for later comments.
+func (s *Site) Stall(on bool) { s.stalled.Store(on) }
 
 // Reset brings back the data set, ends every login and forgets all requests.
 func (s *Site) Reset() {

@@ -19,6 +19,10 @@ func (s *Site) handleComment(w http.ResponseWriter, r *http.Request, is Issue) {
 		s.render(w, r, http.StatusUnprocessableEntity, "issue", p)
 		return
 	}
+	if s.stalled.Load() {
+		<-r.Context().Done()
+		return
+	}
 	http.Redirect(w, r, fmt.Sprintf("/issues/%d?done=comment#comment-%d", is.ID, c.ID), http.StatusSeeOther)
 }
 

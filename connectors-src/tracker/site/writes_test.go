@@ -1,13 +1,16 @@
 package site_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/drawbridge-mcp/drawbridge/connectors-src/tracker/site"
 )
@@ -185,5 +188,41 @@ func TestAPIRefuses(t *testing.T) {
 	}
 	if mustJSON(t, s.Truth()) != before {
 		t.Error("something was written")
+	}
+}
+
+func TestStalledCommentIsTakenAndNotAnswered(t *testing.T) {
+	s := start(t)
+	b := signedIn(t, s, "alice")
+	form := b.get("/issues/12")
+	before := len(issueOf(t, s, 12).Comments)
+	s.Stall(true)
+	ctx, cancel := context.WithCancel(t.Context())
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.AppURL()+"/issues/12/comments",
+		strings.NewReader(url.Values{"csrf": {attr(all(byID(form.doc, "comment-form"), "input")[0], "value")}, "body": {"held"}}.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	failed := make(chan error, 1)
+	go func() {
+		r, err := b.client.Do(req)
+		if err == nil {
+			err = errors.Join(errors.New("it was answered"), r.Body.Close())
+		}
+		failed <- err
+	}()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for limit := soon(t); len(issueOf(t, s, 12).Comments) == before; {
+		select {
+		case <-tick.C:
+		case <-limit.Done():
+			t.Fatal("the comment was not taken")
+		}
+	}
+	cancel()
+	if err := <-failed; !errors.Is(err, context.Canceled) {
+		t.Errorf("the request ended with %v", err)
 	}
 }

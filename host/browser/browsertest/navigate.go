@@ -51,6 +51,9 @@ func testClasses(t *testing.T, s Subject) {
 	site.HTML("/meta", `<meta http-equiv=refresh content="0;url=/in"><body>moment`)
 	site.HTML("/hop", `<body><script>location="http://idp.localhost:{port}/idp"</script>`)
 	site.HTML("/idp", `<body>sign in`)
+	site.HTML("/renew", `<body><script>location="http://idp.localhost:{port}/postback"</script>`)
+	site.HTML("/postback", `<body>taking you back<form method=post action="http://app.localhost:{port}/callback"></form><script>setTimeout(()=>document.forms[0].submit(),300)</script>`)
+	site.Handle("/callback", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/in", http.StatusSeeOther) })
 	status("/403", 403, `<body><p id=user>ada`)
 	status("/404", 404, `<body><p id=user>ada`)
 	status("/401", 401, `<body>`)
@@ -73,6 +76,7 @@ func testClasses(t *testing.T, s Subject) {
 		{"/late-title", browser.SignedOut, 200, ""},
 		{"/meta", browser.SignedIn, 200, "/in"},
 		{"/hop", browser.SignedOut, 200, ""},
+		{"/renew", browser.SignedIn, 200, "/in"},
 		{"/403", browser.Forbidden, 403, ""},
 		{"/404", browser.Missing, 404, ""},
 		{"/401", browser.SignedOut, 401, ""},

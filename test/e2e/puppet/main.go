@@ -16,7 +16,7 @@ import (
 type input struct {
 	Calls     []hostCall `json:"calls"`
 	Tolerate  bool       `json:"tolerate"`  // go on after a failed host call
-	Misbehave string     `json:"misbehave"` // afterwards: spin, trap, huge, memory, text
+	Misbehave string     `json:"misbehave"` // afterwards: spin, trap, huge, memory, or "claim " and an error's code
 	Issue     int        `json:"issue"`     // for write lists that name an argument
 	Body      string     `json:"body"`
 }
@@ -96,6 +96,9 @@ func misbehave(how string, out output) (output, error) {
 	case "huge":
 		out.Answers = append(out.Answers, json.RawMessage(`"`+strings.Repeat("x", 5<<20)+`"`))
 		return out, nil
+	}
+	if code, ok := strings.CutPrefix(how, "claim "); ok {
+		return out, &abi.Error{Code: abi.Code(code), Msg: "made up"}
 	}
 	return out, fmt.Errorf("unknown misbehaviour %q", how)
 }

@@ -1,0 +1,233 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/creack/pty"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/host/platform"
+)
+
+func TestExitCodes(t *testing.T) {
+	want := map[abi.Code]int{
+		abi.ErrConfirmationDenied: 3, abi.ErrConfirmationRequired: 3, abi.ErrOriginDenied: 3,
+		abi.ErrCapabilityDenied: 3, abi.ErrForbidden: 3, abi.ErrAuthExpired: 4, abi.ErrUntrusted: 5,
+	}
+	for _, code := range abi.Codes() {
+		w, ok := want[code]
+		if !ok {
+			w = 1
+		}
+		if got := exitCode(abi.Errorf(code, "op", "message")); got != w {
+			t.Errorf("%s ends with %d, want %d", code, got, w)
+		}
+	}
+	if exitCode(nil) != 0 || exitCode(usageError{os.ErrInvalid}) != 2 || exitCode(os.ErrInvalid) != 1 {
+		t.Error("no error is 0, a wrong command line 2, anything else 1")
+	}
+}
+
+// Commands that start a daemon at the same time all get the same one, and no
+// other is left behind.
+func TestManyStartsEndAsOne(t *testing.T) {
+	h := newHome(t)
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if out, msg, code := h.try("tools", "--json"); code != 0 || strings.TrimSpace(out) != "[]" {
+				t.Errorf("exit code %d: %s%s", code, out, msg)
+			}
+		})
+	}
+	all.Wait()
+	pid := h.lock().PID
+	eventually(t, "one daemon", func() bool { return slices.Equal(h.daemons(), []int{pid}) })
+}
+
+// daemons lists the processes that serve this home.
+func (h *home) daemons() (pids []int) {
+	h.t.Helper()
+	envs, err := filepath.Glob("/proc/[0-9]*/environ")
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	for _, path := range envs {
+		dir := filepath.Dir(path)
+		env, err1 := os.ReadFile(path)
+		line, err2 := os.ReadFile(filepath.Join(dir, "cmdline"))
+		if err1 != nil || err2 != nil || !strings.Contains(string(env), platform.HomeVar+"="+h.dir+"\x00") {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil && strings.HasSuffix(string(line), "\x00serve\x00") {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+func eventually(t *testing.T, what string, cond func() bool) {
+	t.Helper()
+	if err := poll(t.Context(), func() (bool, error) { return cond(), nil }); err != nil {
+		t.Fatalf("%s: %v", what, err)
+	}
+}
+
+// The daemon has no terminal and goes on when the one that started it is gone.
+func TestDaemonOutlivesItsTerminal(t *testing.T) {
+	h := newHome(t)
+	cmd := h.command(t.Context(), "drawbridge", "tools")
+	tty, err := pty.Start(cmd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := play(t.Context(), tty, nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	if err := tty.Close(); err != nil { // what hangs on the terminal gets SIGHUP
+		t.Fatal(err)
+	}
+	pid := h.lock().PID
+	if has, err := platform.HasTerminal(pid); err != nil || has {
+		t.Errorf("the daemon has a terminal: %v, %v", has, err)
+	}
+	h.run("tools")
+	if got := h.lock().PID; got != pid {
+		t.Errorf("another daemon: %d, was %d", got, pid)
+	}
+}
+
+// Nothing that drawbridge keeps can be read or entered by others.
+func TestFilesAreTheirOwners(t *testing.T) {
+	h := newHome(t)
+	h.ready(newSite(t, 1))
+	h.run("clients", "add", "cursor")
+	h.run("call", "sample_look")
+	h.run("audit")
+	seen := map[string]bool{}
+	err := filepath.WalkDir(h.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return nil //nolint:nilerr // the browser removes files of its own
+		}
+		if d.Name() == "profile" && d.IsDir() { // the browser's own files, behind a closed door
+			info, err := d.Info()
+			if err == nil && info.Mode().Perm() != 0o700 {
+				t.Errorf("%s is %s", path, info.Mode())
+			}
+			return fs.SkipDir
+		}
+		info, err := d.Info()
+		if err != nil || d.Type()&fs.ModeSymlink != 0 {
+			return nil //nolint:nilerr // likewise
+		}
+		seen[d.Name()] = true
+		if info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s is %s", path, info.Mode())
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"audit.db", "audit.key", "clients.json", "settings.json", "lock.json", "daemon.lock", "daemon.log", "control.sock", "state.json", "key"} {
+		if !seen[name] {
+			t.Errorf("%s was not looked at", name)
+		}
+	}
+}
+
+// The daemon listens on 127.0.0.1 and nowhere else.
+func TestListensOnLoopbackOnly(t *testing.T) {
+	h := newHome(t)
+	h.run("tools")
+	info := h.lock()
+	proc := filepath.Join("/proc", strconv.Itoa(info.PID))
+	sockets := map[string]bool{}
+	fds, err := filepath.Glob(filepath.Join(proc, "fd", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fd := range fds {
+		if to, err := os.Readlink(fd); err == nil {
+			sockets[strings.TrimSuffix(strings.TrimPrefix(to, "socket:["), "]")] = true
+		}
+	}
+	listening := 0
+	for _, table := range []string{"tcp", "tcp6", "udp", "udp6"} {
+		data, err := os.ReadFile(filepath.Join(proc, "net", table))
+		if err != nil {
+			continue // this kernel has no such protocol
+		}
+		for line := range strings.Lines(string(data)) {
+			f := strings.Fields(line)
+			if len(f) < 10 || !sockets[f[9]] || strings.HasPrefix(table, "tcp") && f[3] != "0A" {
+				continue
+			}
+			listening++
+			if table != "tcp" || !strings.HasPrefix(f[1], "0100007F:") {
+				t.Errorf("%s: listens on %s", table, f[1])
+			}
+		}
+	}
+	if listening != 1 || !strings.HasPrefix(info.HTTP, "127.0.0.1:") {
+		t.Errorf("%d sockets listen, and it says %q", listening, info.HTTP)
+	}
+}
+
+// Stop ends a daemon that has a call in hand, and what it started.
+func TestStopEndsEverything(t *testing.T) {
+	h := newHome(t)
+	h.ready(newSite(t, 2)) // one request is never answered
+	done := make(chan int, 1)
+	go func() {
+		_, _, code := h.try("call", "sample_look")
+		done <- code
+	}()
+	pid := h.lock().PID
+	eventually(t, "a browser", func() bool { return len(children(t, pid)) > 0 })
+	started := children(t, pid)
+	h.run("stop")
+	if code := <-done; code == 0 {
+		t.Error("the call that was cut off ended with 0")
+	}
+	eventually(t, "the end of what the daemon started", func() bool {
+		return !slices.ContainsFunc(started, func(p int) bool { return alive(p) })
+	})
+}
+
+// children lists a process's children.
+func children(t *testing.T, pid int) (list []int) {
+	t.Helper()
+	tasks, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "task", "*", "children"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range tasks {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			continue
+		}
+		for f := range strings.FieldsSeq(string(data)) {
+			if n, err := strconv.Atoi(f); err == nil {
+				list = append(list, n)
+			}
+		}
+	}
+	return list
+}
+
+func alive(pid int) bool {
+	data, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+	_, rest, _ := strings.Cut(string(data), ") ")
+	return err == nil && !strings.HasPrefix(rest, "Z")
+}
