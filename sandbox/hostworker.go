@@ -217,9 +217,12 @@ func (w *worker) died(err error) error {
 	return e
 }
 
-// outOfMemory recognizes the Go runtime's last words at the memory limit.
+// outOfMemory recognizes the Go runtime's last words at the memory limit. Its
+// collector uses the memory for its own queues without a look at whether it got
+// any (go1.26, spanQueue), so that it may fault at address zero instead.
 func outOfMemory(words string) bool {
-	return strings.Contains(words, "out of memory") || strings.Contains(words, "cannot allocate memory")
+	collector := strings.HasPrefix(words, "SIGSEGV") && strings.Contains(words, "addr=0x0\n") && strings.Contains(words, "\nruntime.(*spanQueue).")
+	return collector || strings.Contains(words, "out of memory") || strings.Contains(words, "cannot allocate memory")
 }
 
 // A guestLog writes the log of one call and keeps its budget, whatever the
