@@ -118,11 +118,11 @@ func (h *Host) refreshAll(ctx context.Context) {
 	defer cancel()
 	all, err := h.opts.Registry.Registries()
 	if err != nil {
-		h.opts.Logger.Warn("registries", slog.Any("error", err))
+		h.opts.Logger.WarnContext(ctx, "registries", slog.Any("error", err))
 	}
 	for _, r := range all {
 		if _, err := h.opts.Registry.Refresh(ctx, r.ID); err != nil {
-			h.opts.Logger.Warn("registry", slog.String("registry", r.ID), slog.Any("error", err))
+			h.opts.Logger.WarnContext(ctx, "registry", slog.String("registry", r.ID), slog.Any("error", err))
 		}
 	}
 }

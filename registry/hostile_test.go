@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -120,15 +121,16 @@ func TestHostileRepositories(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := snapshotOf(t, outer, home)
-	eachHostile(t, func(t *testing.T, origin string) {
-		t.Helper()
-		_, err := c.AddRegistry(t.Context(), origin, p.owner.Fingerprint())
-		wantRefused(t, err, abi.ReasonMalformed)
-		t.Log(err)
-		if left, _ := filepath.Glob(filepath.Join(home, "registries", "*")); len(left) != 0 {
-			t.Errorf("it left %v", left)
-		}
-	})
+	for name, origin := range eachHostile(t) {
+		t.Run(name, func(t *testing.T) {
+			_, err := c.AddRegistry(t.Context(), origin, p.owner.Fingerprint())
+			wantRefused(t, err, abi.ReasonMalformed)
+			t.Log(err)
+			if left, _ := filepath.Glob(filepath.Join(home, "registries", "*")); len(left) != 0 {
+				t.Errorf("it left %v", left)
+			}
+		})
+	}
 	if after := snapshotOf(t, outer, home); !maps.Equal(after, before) {
 		t.Errorf("files outside: %v, were %v", after, before)
 	}
@@ -145,28 +147,34 @@ func TestHostileRepositories(t *testing.T) {
 // The policy has to stand by itself: here the same trees are walked without a
 // fetch, so that git's own checks don't help.
 func TestPolicyAlone(t *testing.T) {
-	eachHostile(t, func(t *testing.T, origin string) {
-		t.Helper()
-		objects, err := repository{origin, fromFile}.open(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer objects.close()
-		_, err = readTree(objects, branch)
-		wantRefused(t, err, abi.ReasonMalformed)
-		t.Log(err)
-	})
+	for name, origin := range eachHostile(t) {
+		t.Run(name, func(t *testing.T) {
+			objects, err := repository{origin, fromFile}.open(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer objects.close()
+			_, err = readTree(objects, branch)
+			wantRefused(t, err, abi.ReasonMalformed)
+			t.Log(err)
+		})
+	}
 }
 
-// eachHostile runs f on each repository as it is, and with its tree grafted.
-func eachHostile(t *testing.T, f func(t *testing.T, origin string)) {
+// eachHostile yields each repository by a name, as it is, and with its tree grafted.
+func eachHostile(t *testing.T) iter.Seq2[string, string] {
 	t.Helper()
-	for _, origin := range unpack(t) {
-		name := strings.TrimSuffix(filepath.Base(origin), ".git")
-		t.Run(name, func(t *testing.T) { f(t, origin) })
-		t.Run(name+"-grafted", func(t *testing.T) {
+	repos := unpack(t)
+	return func(yield func(name, origin string) bool) {
+		for _, origin := range repos {
+			name := strings.TrimSuffix(filepath.Base(origin), ".git")
+			if !yield(name, origin) {
+				return
+			}
 			graft(t, origin)
-			f(t, origin)
-		})
+			if !yield(name+"-grafted", origin) {
+				return
+			}
+		}
 	}
 }

@@ -110,8 +110,8 @@ func TestApproverWithoutATerminalOfItsOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer screen.Close()
-	defer tty.Close()
+	defer func() { _ = screen.Close() }()
+	defer func() { _ = tty.Close() }()
 	cmd := h.command(t.Context(), "drawbridge", "approvals")
 	var msg bytes.Buffer
 	cmd.Stdin, cmd.Stderr = tty, &msg

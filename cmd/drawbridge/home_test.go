@@ -116,7 +116,7 @@ func (h *home) typed(keys []keystroke, args ...string) (string, int) {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	defer tty.Close()
+	defer func() { _ = tty.Close() }()
 	seen, err := play(ctx, tty, keys)
 	_ = cmd.Wait() // the exit code says it
 	if err != nil && len(keys) > 0 {

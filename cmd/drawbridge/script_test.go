@@ -124,8 +124,8 @@ func isJSON(ts *testscript.TestScript, _ bool, _ []string) {
 }
 
 // stopHome ends the daemon of a home, if one runs, and waits until it has ended.
-func stopHome(t testing.TB, home string) {
-	t.Helper()
+func stopHome(tb testing.TB, home string) {
+	tb.Helper()
 	dirs, err := platform.NewDirs(func(name string) string {
 		if name == platform.HomeVar {
 			return home
@@ -133,17 +133,17 @@ func stopHome(t testing.TB, home string) {
 		return ""
 	})
 	if err != nil {
-		t.Error(err)
+		tb.Error(err)
 		return
 	}
 	info, held, err := platform.ReadLock(dirs.LockFile())
 	if err != nil || !held || info.PID == os.Getpid() {
 		return
 	}
-	cmd := exec.Command("drawbridge", "stop")
+	cmd := exec.CommandContext(context.WithoutCancel(tb.Context()), "drawbridge", "stop")
 	cmd.Env = append(os.Environ(), platform.HomeVar+"="+home)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		_ = syscall.Kill(info.PID, syscall.SIGKILL)
-		t.Errorf("the daemon does not stop: %v\n%s", err, out)
+		tb.Errorf("the daemon does not stop: %v\n%s", err, out)
 	}
 }

@@ -198,6 +198,8 @@ func (p *Page) note(f flow, req Request, err error) {
 
 // holds answers [Request.Tokens]: from what the page held when the call began,
 // because a page that is being left answers nothing, else from the page.
+//
+//nolint:contextcheck // a request that the page made is nobody's call
 func (p *Page) holds(f flow, value string) bool {
 	p.mu.Lock()
 	_, known := p.tokens[value]
@@ -308,6 +310,8 @@ func (f flow) kind() Kind {
 		return KindWebSocket
 	case network.ResourceTypePing, network.ResourceTypeCSPViolationReport:
 		return KindPing
+	case network.ResourceTypePrefetch, network.ResourceTypeManifest, network.ResourceTypeSignedExchange,
+		network.ResourceTypePreflight, network.ResourceTypeFedCM, network.ResourceTypeOther:
 	}
 	if header(f.ev.Request.Headers, "Service-Worker") == "script" {
 		return KindWorker
@@ -318,8 +322,7 @@ func (f flow) kind() Kind {
 // refusal makes an error of what the guard said, for the call that caused it.
 // The policy's own error stays in the chain.
 func refusal(op string, err error) error {
-	var e *abi.Error
-	if errors.As(err, &e) {
+	if _, ok := errors.AsType[*abi.Error](err); ok {
 		return err
 	}
 	return abi.Errorf(abi.ErrOriginDenied, op, "%w", err)

@@ -153,7 +153,7 @@ func environment() []string {
 // begin makes the browser attach us to every target, each held until we let it
 // run, and refuses downloads.
 func (b *Browser) begin(ctx context.Context) error {
-	go b.conn.run(b.ctx)
+	go b.conn.run(b.ctx) //nolint:contextcheck // the browser outlives its launch
 	go b.loop()
 	version := start(b.root(), browser.GetVersion, cdp.Empty{})
 	down := start(b.root(), browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{
@@ -172,12 +172,14 @@ func (b *Browser) begin(ctx context.Context) error {
 	if _, err := attach.wait(ctx); err != nil {
 		return err
 	}
-	b.log.Info("browser started", slog.String("product", v.Product), slog.Int("pid", b.proc.pid()))
+	b.log.InfoContext(ctx, "browser started", slog.String("product", v.Product), slog.Int("pid", b.proc.pid()))
 	return nil
 }
 
 // Close asks the browser to store its profile and end, and makes sure that it
 // has ended. Tabs that are open are closed under their guards first.
+//
+//nolint:contextcheck // a browser is ended also when nobody's time is left
 func (b *Browser) Close() error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(b.ctx), closeTimeout)
 	defer cancel()

@@ -28,15 +28,15 @@ var lazy common
 
 // shared returns the browser that the package's tests share. Chromium is
 // required: without one the test fails and says how to install it.
-func shared(t testing.TB) *browser.Browser {
-	t.Helper()
+func shared(tb testing.TB) *browser.Browser {
+	tb.Helper()
 	lazy.once.Do(lazy.launch)
 	if lazy.err != nil {
 		var e *abi.Error
 		if errors.As(lazy.err, &e) && e.Hint != "" {
-			t.Fatalf("%v: %s", lazy.err, e.Hint)
+			tb.Fatalf("%v: %s", lazy.err, e.Hint)
 		}
-		t.Fatal(lazy.err)
+		tb.Fatal(lazy.err)
 	}
 	return lazy.b
 }

@@ -81,7 +81,7 @@ func TestCrash(t *testing.T) {
 	site := browsertest.NewSite(t)
 	site.HTML("/a", "<title>a</title><body>a")
 	p := open(t, shared(t))
-	defer p.Close()
+	defer func() { _ = p.Close() }()
 	visit(t, p, site.URL("app", "/a"))
 	done := endless(t, p)
 	p.Crash()
@@ -212,7 +212,7 @@ func TestCookies(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := open(t, shared(t))
-	defer p.Close()
+	defer func() { _ = p.Close() }()
 	visit(t, p, site.URL("cookie", "/who"))
 	if who, _, err := p.Text(deadline(t), nil, "#who", ""); err != nil || who != "sid=secret-1" {
 		t.Errorf("the other browser is %q, %v", who, err)
@@ -297,13 +297,13 @@ func TestForeignTabs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer p.Close()
+	defer func() { _ = p.Close() }()
 	visit(t, p, site.URL("app", "/ours"))
 	id, err := shared(t).OpenForeign(deadline(t), site.URL("app", "/theirs"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer shared(t).CloseForeign(deadline(t), id)
+	defer func() { _ = shared(t).CloseForeign(deadline(t), id) }()
 	if !site.WaitFor("/write", time.Minute) {
 		t.Error("a tab that is not ours was held back")
 	}

@@ -96,23 +96,23 @@ func (p *Page) goTo(ctx context.Context, n Navigation) error {
 }
 
 // failed says why a navigation brought no document.
-func (p *Page) failed(url string, asked int, res *page.NavigateResult) error {
+func (p *Page) failed(to string, asked int, res *page.NavigateResult) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch {
 	case p.mainRefused != nil:
 		return refusal("navigate", p.mainRefused)
 	case res.IsDownload:
-		return abi.Errorf(abi.ErrUnsupportedAction, "navigate", "%q is a download", url)
+		return abi.Errorf(abi.ErrUnsupportedAction, "navigate", "%q is a download", to)
 	case res.ErrorText != "net::ERR_ABORTED":
-		return abi.Errorf(abi.ErrTimeout, "navigate", "no answer from %q: %s", url, res.ErrorText)
+		return abi.Errorf(abi.ErrTimeout, "navigate", "no answer from %q: %s", to, res.ErrorText)
 	}
 	for _, d := range p.dialogs[min(asked, len(p.dialogs)):] {
 		if d.Type == "beforeunload" {
 			return abi.Errorf(abi.ErrDialogOpen, "navigate", "the page asked whether to leave it, and was told to stay")
 		}
 	}
-	return abi.Errorf(abi.ErrUnsupportedAction, "navigate", "%q brought no document: it is empty, a download, or was left at once", url)
+	return abi.Errorf(abi.ErrUnsupportedAction, "navigate", "%q brought no document: it is empty, a download, or was left at once", to)
 }
 
 // classify waits until the document, or one that it leads to, shows what it is.

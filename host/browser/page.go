@@ -197,6 +197,8 @@ func (p *Page) toBlank(ctx context.Context) error {
 const closing = 8 * time.Second
 
 // Close blanks the tab and closes it. The guard stands until it is gone.
+//
+//nolint:contextcheck // a tab is closed also when its call's time is over
 func (p *Page) Close() error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(p.b.ctx), 2*closing)
 	defer cancel()
@@ -214,7 +216,7 @@ func (p *Page) close(ctx context.Context) error {
 	short, cancel := context.WithTimeout(ctx, closing)
 	defer cancel()
 	// A page that can't be blanked any more is closed all the same.
-	_ = p.clear(short) //nolint:errcheck // as said
+	_ = p.clear(short)
 	if _, err := do(ctx, p.b.root(), target.CloseTarget, target.CloseTargetParams{TargetID: p.target}); err != nil {
 		return ignoreEnded(err)
 	}

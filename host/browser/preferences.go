@@ -52,7 +52,7 @@ func quietPreferences(profile string) error {
 // readPreferences reads the file as it is. One that is no JSON is what Chromium
 // would start without; a missing one is empty.
 func readPreferences(path string) (map[string]any, error) {
-	f, err := os.Open(path) //nolint:gosec // the profile is the user's own
+	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return map[string]any{}, nil
 	}

@@ -226,10 +226,10 @@ func decodeAnswer(value []byte, res any) error {
 var errNetwork = errors.New("no answer from the server")
 
 func fault(d *abi.ErrorData) error {
-	switch d.Code {
-	case "network":
+	if d.Code == "network" {
 		return fmt.Errorf("%w: %s", errNetwork, d.Message)
-	case abi.ErrInternal:
+	}
+	if d.Code == abi.ErrInternal {
 		return errors.New(d.Message)
 	}
 	return &abi.Error{Code: d.Code, Msg: d.Message}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"iter"
 	"net/http"
 	"strings"
 	"sync"
@@ -54,30 +55,44 @@ func connectors() map[string]func(*testing.T, *Server) sdk.Transport {
 	}
 }
 
-// everyClient runs a test with the official Go client, over both transports in
-// both eras.
-func everyClient(t *testing.T, o sdk.ClientOptions, test func(*testing.T, *fakeBackend, *Server, *sdk.ClientSession)) {
-	t.Helper()
-	for transport, connect := range connectors() {
-		for _, version := range []string{"2025-11-25", "2026-07-28"} {
-			t.Run(transport+"/"+version, func(t *testing.T) {
-				b := newFakeBackend()
-				s := New(b, Options{})
-				c := sdk.NewClient(&sdk.Implementation{Name: "go-sdk", Version: "1.8.0"}, &o)
-				ctx, cancel := context.WithTimeout(t.Context(), patience)
-				t.Cleanup(cancel)
-				session, err := c.Connect(ctx, connect(t, s), &sdk.ClientSessionOptions{ProtocolVersion: version})
-				if err != nil {
-					t.Fatalf("connecting: %v", err)
+// everyClient yields the official Go client over both transports in both eras, by
+// a name.
+func everyClient(o sdk.ClientOptions) iter.Seq2[string, connected] {
+	return func(yield func(string, connected) bool) {
+		for transport, connect := range connectors() {
+			for _, version := range []string{"2025-11-25", "2026-07-28"} {
+				if !yield(transport+"/"+version, connected{o, connect, version}) {
+					return
 				}
-				t.Cleanup(func() { _ = session.Close() })
-				if got := session.InitializeResult().ProtocolVersion; got != version {
-					t.Fatalf("protocol version %q, want %q", got, version)
-				}
-				test(t, b, s, session)
-			})
+			}
 		}
 	}
+}
+
+// connected is how a client is connected to a server.
+type connected struct {
+	options sdk.ClientOptions
+	connect func(*testing.T, *Server) sdk.Transport
+	version string
+}
+
+// start starts a server and connects the client.
+func (o connected) start(t *testing.T) (*fakeBackend, *Server, *sdk.ClientSession) {
+	t.Helper()
+	b := newFakeBackend()
+	s := New(b, Options{})
+	c := sdk.NewClient(&sdk.Implementation{Name: "go-sdk", Version: "1.8.0"}, &o.options)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	t.Cleanup(cancel)
+	session, err := c.Connect(ctx, o.connect(t, s), &sdk.ClientSessionOptions{ProtocolVersion: o.version})
+	if err != nil {
+		t.Fatalf("connecting: %v", err)
+	}
+	t.Cleanup(func() { _ = session.Close() })
+	if got := session.InitializeResult().ProtocolVersion; got != o.version {
+		t.Fatalf("protocol version %q, want %q", got, o.version)
+	}
+	return b, s, session
 }
 
 func callSDK(ctx context.Context, s *sdk.ClientSession, name string, args any) (*sdk.CallToolResult, error) {
@@ -96,67 +111,71 @@ func onlyText(r *sdk.CallToolResult) string {
 }
 
 func TestSDKListsTools(t *testing.T) {
-	everyClient(t, sdk.ClientOptions{}, func(t *testing.T, _ *fakeBackend, _ *Server, c *sdk.ClientSession) {
-		t.Helper()
-		list, err := c.ListTools(t.Context(), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var names []string
-		for _, tool := range list.Tools {
-			names = append(names, tool.Name)
-			a := tool.Annotations
-			if a == nil || a.DestructiveHint == nil || a.OpenWorldHint == nil {
-				t.Errorf("%s: hints are not explicit: %+v", tool.Name, a)
+	for name, client := range everyClient(sdk.ClientOptions{}) {
+		t.Run(name, func(t *testing.T) {
+			_, _, c := client.start(t)
+			list, err := c.ListTools(t.Context(), nil)
+			if err != nil {
+				t.Fatal(err)
 			}
-			if tool.OutputSchema == nil || tool.Meta[MetaCapability] != strings.Replace(tool.Name, "_", ".", 1) {
-				t.Errorf("%s: output schema %v, meta %v", tool.Name, tool.OutputSchema, tool.Meta)
+			var names []string
+			for _, tool := range list.Tools {
+				names = append(names, tool.Name)
+				a := tool.Annotations
+				if a == nil || a.DestructiveHint == nil || a.OpenWorldHint == nil {
+					t.Errorf("%s: hints are not explicit: %+v", tool.Name, a)
+				}
+				if tool.OutputSchema == nil || tool.Meta[MetaCapability] != strings.Replace(tool.Name, "_", ".", 1) {
+					t.Errorf("%s: output schema %v, meta %v", tool.Name, tool.OutputSchema, tool.Meta)
+				}
 			}
-		}
-		if got := strings.Join(names, " "); got != "tracker_big tracker_broken tracker_delete tracker_echo tracker_empty tracker_fail tracker_list tracker_panic tracker_progress tracker_trap tracker_wait" {
-			t.Errorf("tools %s", got)
-		}
-	})
+			if got := strings.Join(names, " "); got != "tracker_big tracker_broken tracker_delete tracker_echo tracker_empty tracker_fail tracker_list tracker_panic tracker_progress tracker_trap tracker_wait" {
+				t.Errorf("tools %s", got)
+			}
+		})
+	}
 }
 
 func TestSDKCallsTools(t *testing.T) {
-	everyClient(t, sdk.ClientOptions{}, func(t *testing.T, b *fakeBackend, _ *Server, c *sdk.ClientSession) {
-		t.Helper()
-		r, err := callSDK(t.Context(), c, "tracker_list", nil)
-		if err != nil || r.IsError {
-			t.Fatalf("list: %v %+v", err, r)
-		}
-		structured, err := json.Marshal(r.StructuredContent)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if want := `{"rows":[{"id":7,"title":"a <b> & ü"}]}`; canonical(t, string(structured)) != want || canonical(t, onlyText(r)) != want {
-			t.Errorf("structured %s, text %s", structured, onlyText(r))
-		}
-		if got := b.seen()[0]; got.Client != "go-sdk 1.8.0" || got.Principal != alice || got.Tool != "tracker.list" {
-			t.Errorf("the backend saw %+v", got)
-		}
+	for name, client := range everyClient(sdk.ClientOptions{}) {
+		t.Run(name, func(t *testing.T) {
+			b, _, c := client.start(t)
+			r, err := callSDK(t.Context(), c, "tracker_list", nil)
+			if err != nil || r.IsError {
+				t.Fatalf("list: %v %+v", err, r)
+			}
+			structured, err := json.Marshal(r.StructuredContent)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := `{"rows":[{"id":7,"title":"a <b> & ü"}]}`; canonical(t, string(structured)) != want || canonical(t, onlyText(r)) != want {
+				t.Errorf("structured %s, text %s", structured, onlyText(r))
+			}
+			if got := b.seen()[0]; got.Client != "go-sdk 1.8.0" || got.Principal != alice || got.Tool != "tracker.list" {
+				t.Errorf("the backend saw %+v", got)
+			}
 
-		r, err = callSDK(t.Context(), c, "tracker_fail", map[string]any{"id": 3})
-		if err != nil || !r.IsError || r.StructuredContent != nil || r.Meta[MetaCode] != "auth_expired" {
-			t.Errorf("fail: %v %+v", err, r)
-		}
-		if got := onlyText(r); got != "auth_expired: navigate: nobody is signed in at \"tracker.localhost\"\nhint: drawbridge login tracker" {
-			t.Errorf("fail: text %q", got)
-		}
+			r, err = callSDK(t.Context(), c, "tracker_fail", map[string]any{"id": 3})
+			if err != nil || !r.IsError || r.StructuredContent != nil || r.Meta[MetaCode] != "auth_expired" {
+				t.Errorf("fail: %v %+v", err, r)
+			}
+			if got := onlyText(r); got != "auth_expired: navigate: nobody is signed in at \"tracker.localhost\"\nhint: drawbridge login tracker" {
+				t.Errorf("fail: text %q", got)
+			}
 
-		r, err = callSDK(t.Context(), c, "tracker_panic", nil)
-		if err != nil || !r.IsError || !strings.HasPrefix(onlyText(r), "internal: internal error (audit incident ") {
-			t.Errorf("panic: %v %q", err, onlyText(r))
-		}
-		if _, err = callSDK(t.Context(), c, "no_such_tool", nil); err == nil || !strings.Contains(err.Error(), "unknown tool") {
-			t.Errorf("unknown tool: %v", err)
-		}
-		// The session survives all of it.
-		if _, err = callSDK(t.Context(), c, "tracker.list", nil); err != nil {
-			t.Errorf("afterwards: %v", err)
-		}
-	})
+			r, err = callSDK(t.Context(), c, "tracker_panic", nil)
+			if err != nil || !r.IsError || !strings.HasPrefix(onlyText(r), "internal: internal error (audit incident ") {
+				t.Errorf("panic: %v %q", err, onlyText(r))
+			}
+			if _, err = callSDK(t.Context(), c, "no_such_tool", nil); err == nil || !strings.Contains(err.Error(), "unknown tool") {
+				t.Errorf("unknown tool: %v", err)
+			}
+			// The session survives all of it.
+			if _, err = callSDK(t.Context(), c, "tracker.list", nil); err != nil {
+				t.Errorf("afterwards: %v", err)
+			}
+		})
+	}
 }
 
 func TestSDKGetsEveryProgress(t *testing.T) {
@@ -168,100 +187,108 @@ func TestSDKGetsEveryProgress(t *testing.T) {
 		defer mu.Unlock()
 		got[r.Params.ProgressToken] = append(got[r.Params.ProgressToken], r.Params.Progress)
 	}}
-	everyClient(t, o, func(t *testing.T, _ *fakeBackend, _ *Server, c *sdk.ClientSession) {
-		t.Helper()
-		for i := range runs {
-			token := fmt.Sprintf("%s-%d", t.Name(), i)
-			p := &sdk.CallToolParams{Name: "tracker_progress", Arguments: map[string]any{"n": reports}}
-			p.SetProgressToken(token)
-			if _, err := c.CallTool(t.Context(), p); err != nil {
-				t.Fatal(err)
-			}
-			// The client hands notifications to its handler beside the reply.
-			await(t, "progress of "+token, func() bool {
+	for name, client := range everyClient(o) {
+		t.Run(name, func(t *testing.T) {
+			_, _, c := client.start(t)
+			for i := range runs {
+				token := fmt.Sprintf("%s-%d", t.Name(), i)
+				p := &sdk.CallToolParams{Name: "tracker_progress", Arguments: map[string]any{"n": reports}}
+				p.SetProgressToken(token)
+				if _, err := c.CallTool(t.Context(), p); err != nil {
+					t.Fatal(err)
+				}
+				// The client hands notifications to its handler beside the reply.
+				await(t, "progress of "+token, func() bool {
+					mu.Lock()
+					defer mu.Unlock()
+					return len(got[token]) >= reports
+				})
 				mu.Lock()
-				defer mu.Unlock()
-				return len(got[token]) >= reports
-			})
-			mu.Lock()
-			if s := fmt.Sprint(got[token]); s != "[1 2 3 4 5]" {
-				t.Errorf("run %d: progress %s", i, s)
+				if s := fmt.Sprint(got[token]); s != "[1 2 3 4 5]" {
+					t.Errorf("run %d: progress %s", i, s)
+				}
+				mu.Unlock()
 			}
-			mu.Unlock()
-		}
-	})
+		})
+	}
 }
 
 func TestSDKCancels(t *testing.T) {
-	everyClient(t, sdk.ClientOptions{}, func(t *testing.T, b *fakeBackend, _ *Server, c *sdk.ClientSession) {
-		t.Helper()
-		ctx, cancel := context.WithCancel(t.Context())
-		result := make(chan error, 1)
-		go func() {
-			_, err := callSDK(ctx, c, "tracker_wait", nil)
-			result <- err
-		}()
-		b.awaitStarted(t, 1)
-		cancel()
-		if err := receive(t, result); err == nil {
-			t.Error("a cancelled call returned no error")
-		}
-		if err := receive(t, b.ended); err == nil {
-			t.Error("the backend's context did not end")
-		}
-		// One cancelled call must not cost the session.
-		if _, err := callSDK(t.Context(), c, "tracker_list", nil); err != nil {
-			t.Errorf("the next call: %v", err)
-		}
-	})
+	for name, client := range everyClient(sdk.ClientOptions{}) {
+		t.Run(name, func(t *testing.T) {
+			b, _, c := client.start(t)
+			ctx, cancel := context.WithCancel(t.Context())
+			result := make(chan error, 1)
+			go func() {
+				_, err := callSDK(ctx, c, "tracker_wait", nil)
+				result <- err
+			}()
+			b.awaitStarted(t, 1)
+			cancel()
+			if err := receive(t, result); err == nil {
+				t.Error("a cancelled call returned no error")
+			}
+			if err := receive(t, b.ended); err == nil {
+				t.Error("the backend's context did not end")
+			}
+			// One cancelled call must not cost the session.
+			if _, err := callSDK(t.Context(), c, "tracker_list", nil); err != nil {
+				t.Errorf("the next call: %v", err)
+			}
+		})
+	}
 }
 
 func TestSDKParallelCalls(t *testing.T) {
-	everyClient(t, sdk.ClientOptions{}, func(t *testing.T, _ *fakeBackend, _ *Server, c *sdk.ClientSession) {
-		t.Helper()
-		var wg sync.WaitGroup
-		for i := range 64 {
-			wg.Go(func() {
-				r, err := callSDK(t.Context(), c, "tracker_echo", map[string]any{"id": i})
-				if err != nil {
-					t.Errorf("call %d: %v", i, err)
-					return
-				}
-				var out struct {
-					Args struct{ ID int }
-				}
-				if err := json.Unmarshal([]byte(onlyText(r)), &out); err != nil || out.Args.ID != i {
-					t.Errorf("call %d got %s", i, onlyText(r))
-				}
-			})
-		}
-		wg.Wait()
-	})
+	for name, client := range everyClient(sdk.ClientOptions{}) {
+		t.Run(name, func(t *testing.T) {
+			_, _, c := client.start(t)
+			var wg sync.WaitGroup
+			for i := range 64 {
+				wg.Go(func() {
+					r, err := callSDK(t.Context(), c, "tracker_echo", map[string]any{"id": i})
+					if err != nil {
+						t.Errorf("call %d: %v", i, err)
+						return
+					}
+					var out struct {
+						Args struct{ ID int }
+					}
+					if err := json.Unmarshal([]byte(onlyText(r)), &out); err != nil || out.Args.ID != i {
+						t.Errorf("call %d got %s", i, onlyText(r))
+					}
+				})
+			}
+			wg.Wait()
+		})
+	}
 }
 
 func TestSDKHearsOfNewTools(t *testing.T) {
 	heard := make(chan struct{}, 100)
 	o := sdk.ClientOptions{ToolListChangedHandler: func(context.Context, *sdk.ToolListChangedRequest) { heard <- struct{}{} }}
-	everyClient(t, o, func(t *testing.T, b *fakeBackend, s *Server, c *sdk.ClientSession) {
-		t.Helper()
-		await(t, "the client to listen", func() bool {
-			s.hub.mu.Lock()
-			defer s.hub.mu.Unlock()
-			return len(s.hub.listeners) > 0
+	for name, client := range everyClient(o) {
+		t.Run(name, func(t *testing.T) {
+			b, s, c := client.start(t)
+			await(t, "the client to listen", func() bool {
+				s.hub.mu.Lock()
+				defer s.hub.mu.Unlock()
+				return len(s.hub.listeners) > 0
+			})
+			b.setTools(tool("added", "", true))
+			for range 300 {
+				s.ToolsChanged()
+			}
+			receive(t, heard)
+			list, err := c.ListTools(t.Context(), nil)
+			if err != nil || len(list.Tools) != 1 || list.Tools[0].Name != "tracker_added" {
+				t.Errorf("tools afterwards: %v %v", list, err)
+			}
+			if n := len(heard); n > 2 {
+				t.Errorf("300 changes at once became %d more notifications", n)
+			}
 		})
-		b.setTools(tool("added", "", true))
-		for range 300 {
-			s.ToolsChanged()
-		}
-		receive(t, heard)
-		list, err := c.ListTools(t.Context(), nil)
-		if err != nil || len(list.Tools) != 1 || list.Tools[0].Name != "tracker_added" {
-			t.Errorf("tools afterwards: %v %v", list, err)
-		}
-		if n := len(heard); n > 2 {
-			t.Errorf("300 changes at once became %d more notifications", n)
-		}
-	})
+	}
 }
 
 func TestSDKClientsSeeTheirOwnTools(t *testing.T) {

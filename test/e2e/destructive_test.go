@@ -120,7 +120,7 @@ func TestApprovalIsForOneCall(t *testing.T) {
 	again := func(why string, p gate.Principal, o orders) {
 		t.Helper()
 		res := w.CallAs(t.Context(), p, "puppet_touch", o)
-		if err := wantCode(t, res, abi.ErrConfirmationRequired); err.Hint != "drawbridge approvals" {
+		if err := errorOf(t, res, abi.ErrConfirmationRequired); err.Hint != "drawbridge approvals" {
 			t.Errorf("%s: the hint is %q", why, err.Hint)
 		}
 		if n := len(comments(w, 12)); n != before {
@@ -175,7 +175,7 @@ func TestAnotherAccountAsksAgain(t *testing.T) {
 	if err := w.Decide(q.ID, true); err != nil {
 		t.Fatal(err)
 	}
-	err := wantCode(t, call.result(), abi.ErrConfirmationRequired)
+	err := errorOf(t, call.result(), abi.ErrConfirmationRequired)
 	if !strings.Contains(err.Error(), "bob") || !strings.Contains(err.Error(), "alice") {
 		t.Errorf("the error does not name the accounts: %v", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -43,7 +44,7 @@ func startDaemon(t *testing.T) *daemon {
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("building the command: %v\n%s", err, out)
 	}
-	serve := exec.Command(d.exe, "serve", "--port", "0")
+	serve := exec.CommandContext(context.WithoutCancel(t.Context()), d.exe, "serve", "--port", "0")
 	serve.Env, serve.Stdout, serve.Stderr = d.env(), t.Output(), t.Output()
 	if err := serve.Start(); err != nil {
 		t.Fatal(err)
@@ -125,11 +126,11 @@ func (d *daemon) post(body string, headers map[string]string) (status int, text,
 		}
 		req.Header.Set(name, value)
 	}
-	res, err := http.DefaultClient.Do(req)
+	res, err := (&http.Client{Timeout: time.Minute}).Do(req)
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	defer res.Body.Close()
+	defer func() { _ = res.Body.Close() }()
 	data, err := io.ReadAll(io.LimitReader(res.Body, 1<<20))
 	if err != nil {
 		d.t.Fatal(err)
@@ -300,6 +301,7 @@ func TestDoorsAgainstARealPage(t *testing.T) {
 // relay passes a request on to the daemon as it came, under the daemon's name,
 // and the answer back.
 func relay(t *testing.T, d *daemon, w http.ResponseWriter, r *http.Request) {
+	t.Helper()
 	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
 	if err != nil {
 		return
@@ -310,17 +312,15 @@ func relay(t *testing.T, d *daemon, w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	req.Header = r.Header.Clone()
-	res, err := http.DefaultClient.Do(req)
+	res, err := (&http.Client{Timeout: time.Minute}).Do(req)
 	if err != nil {
 		return // the browser has left
 	}
-	defer res.Body.Close()
+	defer func() { _ = res.Body.Close() }()
 	if res.StatusCode < 400 {
 		t.Errorf("the daemon answered %s %s from %q with %s", r.Method, r.URL.Path, r.Header.Get("Origin"), res.Status)
 	}
-	for name, values := range res.Header {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), res.Header)
 	w.WriteHeader(res.StatusCode)
 	_, _ = io.Copy(w, res.Body)
 }

@@ -39,7 +39,7 @@ func sent(ctx context.Context, w *harness.World, p gate.Principal, o orders) *de
 // know, in its result and in the audit log, and that nothing was sent again.
 func wantUnknown(t *testing.T, w *harness.World, res host.CallResult, body string) {
 	t.Helper()
-	err := wantCode(t, res, abi.ErrOutcomeUnknown)
+	err := errorOf(t, res, abi.ErrOutcomeUnknown)
 	if !strings.Contains(err.Hint, "before you call again") {
 		t.Errorf("the hint is %q", err.Hint)
 	}
@@ -208,7 +208,7 @@ func TestHostKilledMeanwhile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer log.Close()
+	defer func() { _ = log.Close() }()
 	if end := auditEnd(t, log, id); end.Code != abi.ErrOutcomeUnknown || !end.Recovered {
 		t.Errorf("at its next start the host says %+v", end)
 	}

@@ -204,8 +204,8 @@ func text(w *harness.World, selector string) string {
 }
 
 // eventually polls until cond holds.
-func eventually(t testing.TB, what string, cond func() bool) {
-	t.Helper()
+func eventually(tb testing.TB, what string, cond func() bool) {
+	tb.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	limit := time.NewTimer(30 * time.Second)
@@ -214,7 +214,7 @@ func eventually(t testing.TB, what string, cond func() bool) {
 		select {
 		case <-tick.C:
 		case <-limit.C:
-			t.Fatalf("never: %s", what)
+			tb.Fatalf("never: %s", what)
 		}
 	}
 }
@@ -238,6 +238,8 @@ func begin(ctx context.Context, w *harness.World, p host.Principal, tool string,
 }
 
 // asked waits until the client's call asks a person.
+//
+//nolint:contextcheck // the test waits, not the client
 func (c *decidedCall) asked(p host.Principal) gate.Pending {
 	c.w.T.Helper()
 	ctx, cancel := context.WithTimeout(c.w.T.Context(), time.Minute)
@@ -283,13 +285,19 @@ func (c *decidedCall) result() host.CallResult {
 func someone(name string) host.Principal { return host.Principal{ID: "client-" + name, Name: name} }
 
 // wantCode fails the test unless a call ended with code.
-func wantCode(t testing.TB, res host.CallResult, code abi.Code) *abi.Error {
-	t.Helper()
+func wantCode(tb testing.TB, res host.CallResult, code abi.Code) {
+	tb.Helper()
+	_ = errorOf(tb, res, code)
+}
+
+// errorOf is the error that a call has to end with, of that code.
+func errorOf(tb testing.TB, res host.CallResult, code abi.Code) *abi.Error {
+	tb.Helper()
 	if res.Err == nil {
-		t.Fatalf("the call succeeded with %s, want %s", res.Structured, code)
+		tb.Fatalf("the call succeeded with %s, want %s", res.Structured, code)
 	}
 	if res.Err.Code != code {
-		t.Fatalf("the call ended with %s: %v, want %s", res.Err.Code, res.Err, code)
+		tb.Fatalf("the call ended with %s: %v, want %s", res.Err.Code, res.Err, code)
 	}
 	return res.Err
 }

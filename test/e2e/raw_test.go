@@ -18,7 +18,7 @@ import (
 // is first shown to happen in it.
 type rawBrowser struct {
 	t   *testing.T
-	ctx context.Context
+	ctx context.Context //nolint:containedctx // to chromedp it is the browser
 }
 
 // raw starts one in which alice is signed in at the site.

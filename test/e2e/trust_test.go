@@ -119,11 +119,11 @@ func commitRegistry(w *harness.World, change func(dir string)) {
 	runGit(w.T, "-C", dir, "push", "-q", "origin", "HEAD:refs/heads/main")
 }
 
-func runGit(t testing.TB, args ...string) string {
-	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "git", args...).CombinedOutput()
+func runGit(tb testing.TB, args ...string) string {
+	tb.Helper()
+	out, err := exec.CommandContext(tb.Context(), "git", args...).CombinedOutput()
 	if err != nil {
-		t.Fatalf("git %q: %v\n%s", args, err, out)
+		tb.Fatalf("git %q: %v\n%s", args, err, out)
 	}
 	return strings.TrimSpace(string(out))
 }
@@ -152,11 +152,11 @@ func resign(w *harness.World, id string, key *signing.SecretKey, data []byte) {
 	})
 }
 
-func putFile(t testing.TB, path string, data []byte) {
-	t.Helper()
+func putFile(tb testing.TB, path string, data []byte) {
+	tb.Helper()
 	_ = os.Remove(path) // it may be read-only
 	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 }
 

@@ -78,6 +78,8 @@ func (w *World) WaitPending() gate.Pending {
 }
 
 // Decide answers a pending request as a person.
+//
+//nolint:contextcheck // the test decides, not the caller
 func (w *World) Decide(id string, approve bool) error {
 	w.T.Helper()
 	code, err := w.Gate.Challenge(id)

@@ -37,7 +37,7 @@ func testAct(t *testing.T, s Subject) {
 		_, _ = w.Write([]byte("x"))
 	})
 	site.HTML("/next", "<title>next</title><body>next")
-	p := open(t, s, refusing("/hit/"))
+	p := open(t, s, refuseHits)
 	for _, c := range []struct {
 		name string
 		step abi.Step

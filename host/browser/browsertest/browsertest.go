@@ -26,7 +26,7 @@ type Subject struct {
 
 // A Foreign is a tab of somebody else's.
 type Foreign interface {
-	Go(ctx context.Context, url string) error
+	Go(ctx context.Context, to string) error
 	Click(ctx context.Context, selector string) error
 	Close(ctx context.Context) error
 }
@@ -69,29 +69,33 @@ func open(t *testing.T, s Subject, check func(browser.Request) error) *browser.P
 
 func allow(browser.Request) error { return nil }
 
-// refusing refuses URLs whose path starts with a prefix.
-func refusing(prefix string) func(browser.Request) error {
-	return func(r browser.Request) error {
-		u, err := url.Parse(r.URL)
-		if err != nil || strings.HasPrefix(u.Path, prefix) {
-			return abi.Errorf(abi.ErrOriginDenied, "policy", "%s %q is on no list", r.Method, r.URL)
-		}
-		return nil
+// refuseHits refuses URLs whose path starts with /hit/.
+func refuseHits(r browser.Request) error {
+	u, err := url.Parse(r.URL)
+	if err != nil || strings.HasPrefix(u.Path, "/hit/") {
+		return abi.Errorf(abi.ErrOriginDenied, "policy", "%s %q is on no list", r.Method, r.URL)
 	}
+	return nil
 }
 
 // visit navigates to a page that is signed in when it has a body.
-func visit(t *testing.T, p *browser.Page, url string) browser.Visit {
+func visit(t *testing.T, p *browser.Page, to string) browser.Visit {
 	t.Helper()
-	v, err := p.Navigate(deadline(t), browser.Navigation{URL: url})
+	v, err := p.Navigate(deadline(t), browser.Navigation{URL: to})
 	if err != nil {
-		t.Fatalf("Navigate(%q): %v", url, err)
+		t.Fatalf("Navigate(%q): %v", to, err)
 	}
 	return v
 }
 
 // wantCode fails the test unless err is an abi error of that code.
-func wantCode(t *testing.T, err error, code abi.Code) *abi.Error {
+func wantCode(t *testing.T, err error, code abi.Code) {
+	t.Helper()
+	_ = errorOf(t, err, code)
+}
+
+// errorOf is the abi error that err has to be, with that code.
+func errorOf(t *testing.T, err error, code abi.Code) *abi.Error {
 	t.Helper()
 	var e *abi.Error
 	if !errors.As(err, &e) || e.Code != code {

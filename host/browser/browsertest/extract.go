@@ -42,7 +42,7 @@ func testExtract(t *testing.T, s Subject) {
 		t.Run(c.name, func(t *testing.T) {
 			x, err := p.Extract(deadline(t), c.e)
 			if c.code != "" {
-				e := wantCode(t, err, c.code)
+				e := errorOf(t, err, c.code)
 				for _, word := range c.says {
 					if !strings.Contains(e.Msg, word) {
 						t.Errorf("error %q does not name %q", e.Msg, word)
@@ -94,10 +94,14 @@ func extractCases(site *Site) []extractCase {
 	}
 	id := abi.Col{Name: "id", Selector: ".id", Type: abi.TypeInt}
 	return []extractCase{
-		{name: "types", e: rows(id, abi.Col{Name: "s", Selector: ".s"}, abi.Col{Name: "n", Selector: ".n", Type: abi.TypeNumber}, abi.Col{Name: "star", Selector: ".star", Kind: abi.KindExists}),
-			rows: `[[12,"Über die Brücke",1.5,false],[7,"\u003cb\u003e \"q\" \\ 田中 👩‍💻",-300,true]]`},
-		{name: "url", e: rows(abi.Col{Name: "u", Selector: "a", Kind: abi.KindURL}, abi.Col{Name: "h", Selector: "a", Kind: abi.KindAttr, Attr: "href"}),
-			rows: fmt.Sprintf(`[["%[1]s/t/12?a=b","/t/12?a=b"],["%[1]s/t/7","/t/7"]]`, site.Origin("app"))},
+		{
+			name: "types", e: rows(id, abi.Col{Name: "s", Selector: ".s"}, abi.Col{Name: "n", Selector: ".n", Type: abi.TypeNumber}, abi.Col{Name: "star", Selector: ".star", Kind: abi.KindExists}),
+			rows: `[[12,"Über die Brücke",1.5,false],[7,"\u003cb\u003e \"q\" \\ 田中 👩‍💻",-300,true]]`,
+		},
+		{
+			name: "url", e: rows(abi.Col{Name: "u", Selector: "a", Kind: abi.KindURL}, abi.Col{Name: "h", Selector: "a", Kind: abi.KindAttr, Attr: "href"}),
+			rows: fmt.Sprintf(`[["%[1]s/t/12?a=b","/t/12?a=b"],["%[1]s/t/7","/t/7"]]`, site.Origin("app")),
+		},
 		{name: "list", e: rows(abi.Col{Name: "l", Selector: ".tag i", List: true, Optional: true}), rows: `[[["a","b"]],[[]]]`},
 		{name: "list-missing", e: rows(abi.Col{Name: "l", Selector: ".tag i", List: true}), code: abi.ErrSelectorDrift, says: []string{`"l"`, "row 2", `".tag i"`}},
 		{name: "value", e: rows(abi.Col{Name: "v", Selector: ".v", Kind: abi.KindValue}), rows: `[["x"],[""]]`},
@@ -118,8 +122,10 @@ func extractCases(site *Site) []extractCase {
 		{name: "password", e: single(abi.Col{Selector: "#pw", Kind: abi.KindValue}), code: abi.ErrCapabilityDenied},
 		{name: "shadow", e: abi.Extraction{Within: []string{"#host"}, Rows: "li", Cols: []abi.Col{{Name: "a"}}}, rows: `[["in shadow"]]`},
 		{name: "closed-shadow", e: abi.Extraction{Within: []string{"#closed"}, Rows: "li", Cols: []abi.Col{{Name: "a"}}}, code: abi.ErrSelectorDrift, says: []string{`"#closed"`}},
-		{name: "nested", e: abi.Extraction{Rows: ".outer", Cols: []abi.Col{{Name: "h", Selector: "h2"}, {Name: "c", Kind: abi.KindNested, Optional: true, Nested: &abi.Extraction{Rows: ".c", Cols: []abi.Col{{Name: "n", Type: abi.TypeInt}}}}}},
-			rows: `[["A",{"cols":["n"],"rows":[[1],[2]]}],["B",{"cols":["n"],"rows":[]}]]`},
+		{
+			name: "nested", e: abi.Extraction{Rows: ".outer", Cols: []abi.Col{{Name: "h", Selector: "h2"}, {Name: "c", Kind: abi.KindNested, Optional: true, Nested: &abi.Extraction{Rows: ".c", Cols: []abi.Col{{Name: "n", Type: abi.TypeInt}}}}}},
+			rows: `[["A",{"cols":["n"],"rows":[[1],[2]]}],["B",{"cols":["n"],"rows":[]}]]`,
+		},
 		{name: "nested-missing", e: abi.Extraction{Rows: ".outer", Cols: []abi.Col{{Name: "c", Kind: abi.KindNested, Nested: &abi.Extraction{Rows: ".c", Cols: []abi.Col{{Name: "n"}}}}}}, code: abi.ErrSelectorDrift, says: []string{`"c"`, "row 2", `".c"`}},
 		{name: "bad-selector", e: rows(abi.Col{Name: "x", Selector: "a["}), code: abi.ErrInvalidArgs, says: []string{`"a["`}},
 		{name: "bad-rows", e: abi.Extraction{Rows: ":::", Cols: []abi.Col{id}}, code: abi.ErrInvalidArgs},

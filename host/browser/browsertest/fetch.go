@@ -45,7 +45,7 @@ func testFetch(t *testing.T, s Subject) {
 	site.Handle("/to", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, r.URL.Query().Get("u"), http.StatusFound)
 	})
-	p := open(t, s, refusing("/hit/"))
+	p := open(t, s, refuseHits)
 	visit(t, p, site.URL("app", "/page"))
 	get := func(url string) (browser.Response, error) {
 		return p.Fetch(deadline(t), browser.Fetch{Method: "GET", URL: url})

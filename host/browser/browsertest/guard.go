@@ -64,7 +64,7 @@ func testVectors(t *testing.T, s Subject) {
 	serveVectors(site)
 	for _, v := range vectors() {
 		t.Run(v.name, func(t *testing.T) {
-			p := open(t, s, refusing("/hit/"))
+			p := open(t, s, refuseHits)
 			ctx := deadline(t)
 			_, err := p.Navigate(ctx, browser.Navigation{URL: site.URL("app", "/v/"+v.name)})
 			if err != nil {

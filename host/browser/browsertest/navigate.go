@@ -118,7 +118,7 @@ func testNavigateErrors(t *testing.T, s Subject) {
 		return err
 	}
 	pages := trackerPages(site)
-	e := wantCode(t, short(browser.Navigation{URL: site.URL("app", "/strange"), Pages: pages}, time.Second), abi.ErrSelectorDrift)
+	e := errorOf(t, short(browser.Navigation{URL: site.URL("app", "/strange"), Pages: pages}, time.Second), abi.ErrSelectorDrift)
 	if !strings.Contains(e.Msg, `"Something"`) || !strings.Contains(e.Msg, "status 200") {
 		t.Errorf("the error does not say what came: %v", e)
 	}
@@ -153,7 +153,7 @@ func testLate(t *testing.T, s Subject) {
 	site.Handle("/chunks", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		_, _ = fmt.Fprint(w, `<!doctype html><body><p id=user>ada</p>`, strings.Repeat("<!-- -->", 4096))
-		w.(http.Flusher).Flush()
+		_ = http.NewResponseController(w).Flush()
 		tick := time.NewTimer(300 * time.Millisecond)
 		defer tick.Stop()
 		<-tick.C

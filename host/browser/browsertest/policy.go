@@ -29,7 +29,7 @@ func testLifetime(t *testing.T, s Subject) {
 	site.HTML("/gasp", lastGasp)
 	site.HTML("/plain", "<title>plain</title><body>plain")
 	t.Run("reset", func(t *testing.T) {
-		p := open(t, s, refusing("/hit/"))
+		p := open(t, s, refuseHits)
 		visit(t, p, site.URL("app", "/gasp"))
 		if err := p.Reset(deadline(t), browser.Policy{Check: allow}); err != nil {
 			t.Fatal(err)
@@ -43,7 +43,7 @@ func testLifetime(t *testing.T, s Subject) {
 		}
 	})
 	t.Run("close", func(t *testing.T) {
-		p := open(t, s, refusing("/hit/"))
+		p := open(t, s, refuseHits)
 		visit(t, p, site.URL("app", "/gasp"))
 		if err := p.Close(); err != nil {
 			t.Fatal(err)

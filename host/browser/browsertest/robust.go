@@ -101,7 +101,7 @@ func testSilence(t *testing.T, s Subject) {
 	site.Handle("/half", func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		_, _ = fmt.Fprint(w, "<!doctype html><title>half</title><body>", strings.Repeat("x", 8192))
-		w.(http.Flusher).Flush()
+		_ = http.NewResponseController(w).Flush()
 		select {
 		case <-r.Context().Done():
 		case <-end:

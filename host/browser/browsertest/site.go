@@ -35,16 +35,16 @@ type Hit struct {
 }
 
 // NewSite starts a server that ends with the test.
-func NewSite(t testing.TB) *Site {
-	t.Helper()
+func NewSite(tb testing.TB) *Site {
+	tb.Helper()
 	s := &Site{pages: map[string]http.HandlerFunc{}, news: make(chan struct{})}
 	s.server = httptest.NewServer(http.HandlerFunc(s.serve))
 	u, err := url.Parse(s.server.URL)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	s.port = u.Port()
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		s.server.CloseClientConnections()
 		s.server.Close()
 	})

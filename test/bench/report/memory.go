@@ -13,12 +13,12 @@ import (
 
 // memory is what the daemon holds when it has started and nothing was called:
 // no browser and no worker runs then.
-func memory(ctx context.Context) ([]line, error) {
+func memory(ctx context.Context) (_ []line, err error) {
 	home, err := os.MkdirTemp("", "drawbridge-bench-")
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(home)
+	defer func() { err = errors.Join(err, os.RemoveAll(home)) }()
 	cmd := exec.CommandContext(ctx, ".bin/drawbridge", "serve", "--port", "0")
 	cmd.Env = append(os.Environ(), "DRAWBRIDGE_HOME="+home)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
