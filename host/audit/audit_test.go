@@ -224,7 +224,7 @@ func TestFilter(t *testing.T) {
 		"tool":               {Filter{Tool: "tracker.list"}, []int64{2, 3}},
 		"principal":          {Filter{Principal: "laptop"}, []int64{1, 4}},
 		"one call":           {Filter{Call: ia}, []int64{1, 4}},
-		"what was told":      {Filter{CallID: "c2"}, []int64{2}},
+		"what was told":      {Filter{CallID: "c2"}, []int64{2, 3}},
 		"no call":            {Filter{Call: "a9"}, nil},
 		"since":              {Filter{Since: at(3)}, []int64{3, 4, 5}},
 		"until":              {Filter{Until: at(3)}, []int64{1, 2}},

@@ -32,7 +32,7 @@ type Filter struct {
 	Kind      Kind
 	Tool      string // dotted, of begins
 	Principal string // its name, of begins
-	CallID    string // what the caller was told, of begins
+	CallID    string // what the caller was told: the begin and the end of that call
 	Call      ID     // the begin and the end of this call
 	Since     time.Time
 	Until     time.Time // not included
