@@ -294,7 +294,7 @@ func (h *Host) RemovePlugin(ctx context.Context, name string) error {
 	if err := h.opts.Registry.Uninstall(name); err != nil {
 		return err
 	}
-	if err := h.settings.set(name, nil); err != nil {
+	if err := h.settings.remove(name); err != nil {
 		return err
 	}
 	if err := h.Reload(); err != nil {

@@ -39,6 +39,12 @@ type call struct {
 // Call carries one call from the caller to the page and back. It always returns
 // a result or an error that is safe to show, and within the tool's deadline.
 func (h *Host) Call(ctx context.Context, r CallRequest) CallResult {
+	if !h.enter() {
+		return CallResult{Err: abi.Errorf(abi.ErrBrowserGone, "call", "the host is closed")}
+	}
+	defer h.calls.Done()
+	ctx, leave := h.untilEnd(ctx)
+	defer leave()
 	c := &call{id: rand.Text()[:16], host: h, req: r, started: h.now()}
 	err := c.find()
 	if err == nil {

@@ -48,6 +48,11 @@ type Host struct {
 
 	settings *settingsFile
 	admin    sync.Mutex // one install, removal or login at a time
+
+	mu     sync.Mutex
+	closed bool
+	end    chan struct{} // closed by Close: ends the calls that run
+	calls  sync.WaitGroup
 }
 
 // New makes a host and loads what is installed. A plugin that can't be loaded
@@ -62,6 +67,7 @@ func New(o Options) (*Host, error) {
 	h := &Host{
 		opts: o, gate: o.Gate, journal: newJournal(o.Audit, o.Logger), redact: o.Redact,
 		settings: &settingsFile{path: o.Settings},
+		end:      make(chan struct{}),
 		tabs:     &tabs{browsers: &supervisor{launch: o.Launch}, open: map[tabKey]*tab{}},
 	}
 	err := h.Reload()
@@ -73,11 +79,44 @@ func New(o Options) (*Host, error) {
 	return h, err
 }
 
-// Close ends the browser and waits for the audit log.
+// Close ends the calls that run, the browser, and, once every call is written
+// down, the audit log's queue. Later calls fail. It may be called again.
 func (h *Host) Close() error {
+	h.mu.Lock()
+	if !h.closed {
+		h.closed = true
+		close(h.end)
+	}
+	h.mu.Unlock()
+	h.calls.Wait()
 	err := h.tabs.browsers.close()
 	h.journal.close()
 	return err
+}
+
+// enter counts a call in, unless the host is closed; the caller leaves by
+// h.calls.Done.
+func (h *Host) enter() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return false
+	}
+	h.calls.Add(1)
+	return true
+}
+
+// untilEnd returns ctx that ends with the host at the latest.
+func (h *Host) untilEnd(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		select {
+		case <-h.end:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	return ctx, cancel
 }
 
 // Reload reads again what is installed and tells clients if the tools changed.

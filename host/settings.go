@@ -70,24 +70,31 @@ func (s *settingsFile) differ(plugin string, values map[string]string) (bool, er
 	return false, nil
 }
 
-// set adds values to what is set for a plugin; nil removes all of them.
+// set adds values to what is set for a plugin.
 func (s *settingsFile) set(plugin string, values map[string]string) error {
+	return s.change(func(plugins map[string]map[string]string) {
+		merged := maps.Clone(plugins[plugin])
+		if merged == nil {
+			merged = map[string]string{}
+		}
+		maps.Copy(merged, values)
+		plugins[plugin] = merged
+	})
+}
+
+// remove forgets what is set for a plugin.
+func (s *settingsFile) remove(plugin string) error {
+	return s.change(func(plugins map[string]map[string]string) { delete(plugins, plugin) })
+}
+
+func (s *settingsFile) change(f func(plugins map[string]map[string]string)) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	doc, err := s.read()
 	if err != nil {
 		return err
 	}
-	if values == nil {
-		delete(doc.Plugins, plugin)
-	} else {
-		merged := maps.Clone(doc.Plugins[plugin])
-		if merged == nil {
-			merged = map[string]string{}
-		}
-		maps.Copy(merged, values)
-		doc.Plugins[plugin] = merged
-	}
+	f(doc.Plugins)
 	data, err := json.MarshalIndent(doc, "", "  ")
 	if err != nil {
 		return err

@@ -19,7 +19,13 @@ func TestSettingsMergeAndGo(t *testing.T) {
 	if got, err := s.get("a/b"); err != nil || got["base_url"] != "https://x.example" || got["n"] != "2" {
 		t.Errorf("get = %v, %v", got, err)
 	}
-	if err := s.set("a/b", nil); err != nil {
+	if err := s.set("a/b", nil); err != nil { // an update that sets nothing
+		t.Fatal(err)
+	}
+	if got, err := s.get("a/b"); err != nil || len(got) != 2 {
+		t.Errorf("setting nothing left %v, %v", got, err)
+	}
+	if err := s.remove("a/b"); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := s.get("a/b"); err != nil || len(got) != 0 {

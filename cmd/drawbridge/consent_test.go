@@ -30,7 +30,10 @@ func (h *home) waiting() string {
 // touch starts a destructive call; its answer comes on the channel.
 func touch(c *mcpClient) <-chan callAnswer {
 	got := make(chan callAnswer, 1)
-	go func() { got <- c.call("sample_touch", map[string]any{"text": "hello \x1b[31mworld"}) }()
+	go func() {
+		defer close(got)
+		got <- c.call("sample_touch", map[string]any{"text": "hello \x1b[31mworld"})
+	}()
 	return got
 }
 
@@ -67,7 +70,7 @@ func TestApproverThatTheClientStarted(t *testing.T) {
 	c := h.dialStdio("drawbridge", "mcp", "--client", "coder") // this test is the client
 	got := touch(c)
 	h.waiting()
-	seen, code := h.typed(nil, "approvals")
+	seen, code := h.typed([]keystroke{{"refuses): ", "XXXXX"}}, "approvals") // it never comes to that
 	if code != 3 || !strings.Contains(seen, "was started by the connected client") || strings.Contains(seen, "type ") {
 		t.Errorf("exit code %d, and the terminal shows:\n%s", code, seen)
 	}
@@ -149,7 +152,8 @@ func TestWrongCodeIsANo(t *testing.T) {
 // the page comes only when both have asked for it.
 func TestTwoClientsAtOnce(t *testing.T) {
 	h := newHome(t)
-	h.ready(newSite(t, 2))
+	url, site := newGatedSite(t, 2)
+	h.ready(url)
 	var both sync.WaitGroup
 	for _, name := range []string{"first", "second"} {
 		c := h.dialStdio("drawbridge", "mcp", "--client", name)
@@ -163,6 +167,11 @@ func TestTwoClientsAtOnce(t *testing.T) {
 		})
 	}
 	both.Wait()
+	select {
+	case <-site.open:
+	default:
+		t.Error("one client's page was asked for only after the other's")
+	}
 	log := h.run("audit", "--json", "--client", "second")
 	if strings.Count(log, `"sample.look"`) == 0 || strings.Contains(log, `"first"`) {
 		t.Errorf("the second client's rows:\n%s", log)

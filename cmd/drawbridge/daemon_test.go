@@ -1,7 +1,11 @@
 package main
 
 import (
+	"encoding/json"
+	"fmt"
 	"io/fs"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -184,6 +188,70 @@ func TestListensOnLoopbackOnly(t *testing.T) {
 	}
 }
 
+// Every list and every change of a host with a plugin is one JSON document with
+// --json, and names what it is about.
+func TestJSONOfAnInstalledPlugin(t *testing.T) {
+	h := newHome(t)
+	h.ready(newSite(t, 1))
+	if _, msg, code := h.try("registry", "remove", "team"); code != 1 || !strings.Contains(msg, "hint: drawbridge remove acme/sample") {
+		t.Errorf("removing a registry that is in use: exit code %d, %s", code, msg)
+	}
+	h.run("call", "sample_look")
+	eventually(t, "the call's rows", func() bool { return strings.Contains(h.run("audit"), "sample.look") }) // they come after its answer
+	for _, c := range []struct{ args, has string }{
+		{"registry list", `"id": "team"`},
+		{"search sam", `"name": "acme/sample"`},
+		{"list", `"state": "ready"`},
+		{"tools", `"name": "sample_touch"`},
+		{"call sample_look", `"done": true`},
+		{"audit --tool sample.look", `"sample.look"`},
+		{"audit verify", `rows`},
+		{"audit --tool no.such", `[]`},
+		{"doctor", `2 tools`},
+		{"install acme/sample", `"acme/sample"`}, // it is there already, so nobody is asked
+		{"remove acme/sample", `"removed": "acme/sample"`},
+		{"registry remove team", `"removed": "team"`},
+		{"tools", `[]`},
+	} {
+		out := h.run(append(strings.Fields(c.args), "--json")...)
+		if !json.Valid([]byte(out)) || !strings.Contains(out, c.has) {
+			t.Errorf("drawbridge %s --json prints no %s:\n%s", c.args, c.has, out)
+		}
+	}
+}
+
+// Where nobody is signed in a call ends with 4 and the command that signs in; an
+// install that nobody can agree to ends with 3.
+func TestRefusedCalls(t *testing.T) {
+	h := newHome(t)
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprint(w, `<!doctype html><title>sign in</title><p id="login">who are you?</p>`)
+	}))
+	t.Cleanup(srv.Close)
+	h.ready(srv.URL)
+	_, msg, code := h.try("call", "sample_touch", `{"text":"x"}`)
+	if code != 4 || !strings.Contains(msg, "nobody is signed in") || !strings.Contains(msg, "drawbridge: hint: drawbridge login sample\n") {
+		t.Errorf("exit code %d: %s", code, msg)
+	}
+	out, _, code := h.try("call", "sample_touch", `{"text":"x"}`, "--json")
+	if code != 4 || !json.Valid([]byte(out)) || !strings.Contains(out, `"code": "auth_expired"`) {
+		t.Errorf("exit code %d: %s", code, out)
+	}
+	if _, msg, code := h.try("call", "sample_look", `{"more":1}`); code != 1 || !strings.Contains(msg, "more") {
+		t.Errorf("an argument that is not in the schema: exit code %d: %s", code, msg)
+	}
+	if _, msg, code := h.try("install", "acme/sample", "--set", "base_url=http://other.localhost:1"); code != 3 || !strings.Contains(msg, "needs a person at a terminal") {
+		t.Errorf("an install without a terminal: exit code %d: %s", code, msg)
+	}
+	if _, msg, code := h.try("install", "acme/sample", "--set", "nosuch=1"); code != 1 || !strings.Contains(msg, `no setting "nosuch"`) {
+		t.Errorf("a setting that is not there: exit code %d: %s", code, msg)
+	}
+	if _, msg, code := h.try("login", "sample", "--form"); code != 1 || !strings.Contains(msg, "standard input is none") {
+		t.Errorf("a login without a terminal: exit code %d: %s", code, msg)
+	}
+}
+
 // Stop ends a daemon that has a call in hand, and what it started.
 func TestStopEndsEverything(t *testing.T) {
 	h := newHome(t)
@@ -199,6 +267,9 @@ func TestStopEndsEverything(t *testing.T) {
 	h.run("stop")
 	if code := <-done; code == 0 {
 		t.Error("the call that was cut off ended with 0")
+	}
+	if log, err := os.ReadFile(h.dirs().LogFile()); err != nil || strings.Contains(string(log), "panic") {
+		t.Errorf("the daemon's log: %v\n%s", err, log)
 	}
 	eventually(t, "the end of what the daemon started", func() bool {
 		return !slices.ContainsFunc(started, func(p int) bool { return alive(p) })

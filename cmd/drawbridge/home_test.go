@@ -178,10 +178,17 @@ func (h *home) fingerprint(file string) string {
 type gatedSite struct {
 	mu      sync.Mutex
 	waiting int
-	open    chan struct{}
+	once    sync.Once
+	open    chan struct{} // closed when they were
 }
 
 func newSite(t *testing.T, together int) string {
+	t.Helper()
+	url, _ := newGatedSite(t, together)
+	return url
+}
+
+func newGatedSite(t *testing.T, together int) (string, *gatedSite) {
 	t.Helper()
 	g := &gatedSite{open: make(chan struct{})}
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -191,7 +198,7 @@ func newSite(t *testing.T, together int) string {
 		}
 		g.mu.Lock()
 		if g.waiting++; g.waiting == together {
-			close(g.open)
+			g.once.Do(func() { close(g.open) })
 		}
 		g.mu.Unlock()
 		select {
@@ -199,13 +206,16 @@ func newSite(t *testing.T, together int) string {
 			w.Header().Set("Content-Type", "text/html")
 			fmt.Fprint(w, `<!doctype html><title>page</title><p id="user">ada</p>`)
 		case <-r.Context().Done():
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			g.waiting--
 		}
 	}))
 	t.Cleanup(func() {
 		srv.CloseClientConnections()
 		srv.Close()
 	})
-	return srv.URL
+	return srv.URL, g
 }
 
 // An mcpClient speaks MCP over a process's streams, one JSON text a line.

@@ -24,6 +24,7 @@ connectors:
     pages:
       signed_in: [{selector: "#user"}]
       signed_out: [{selector: "#login"}]
+    health: {path: /page}
     tools:
       - name: look
         title: Look

@@ -32,7 +32,7 @@ type Filter struct {
 	Kind      Kind
 	Tool      string // dotted, of begins
 	Principal string // its name, of begins
-	CallID    string // what the caller was told, of begins
+	CallID    string // what the caller was told: the begin and the end of that call
 	Call      ID     // the begin and the end of this call
 	Since     time.Time
 	Until     time.Time // not included
@@ -53,7 +53,7 @@ func (s *store) list(ctx context.Context, f Filter) ([]Record, error) {
 		limit = maxList
 	}
 	args = append(args, limit)
-	var out []Record
+	out := []Record{}
 	err := s.each(ctx, func(r stored) error {
 		rec, err := recordOf(r)
 		if err != nil {
@@ -75,15 +75,16 @@ func (f Filter) where() (string, []any) {
 	if f.Kind != "" {
 		add(`text ->> '$.kind' = ?`, string(f.Kind))
 	}
-	if f.Tool != "" {
-		add(`text ->> '$.call.tool' = ?`, f.Tool)
+	// A row after does not repeat the call: it is found by its row before.
+	ofCall := func(path, value string) {
+		if value != "" {
+			add(`(text ->> '`+path+`' = ? or (text ->> '$.kind' = 'end' and
+	(select b.text ->> '`+path+`' from log as b where b.seq = log.text ->> '$.begin') = ?))`, value, value)
+		}
 	}
-	if f.Principal != "" {
-		add(`text ->> '$.call.principal' = ?`, f.Principal)
-	}
-	if f.CallID != "" {
-		add(`text ->> '$.call.call_id' = ?`, f.CallID)
-	}
+	ofCall("$.call.call_id", f.CallID)
+	ofCall("$.call.tool", f.Tool)
+	ofCall("$.call.principal", f.Principal)
 	if f.Call != "" {
 		seq := f.Call.seq()
 		add(`(seq = ? or (text ->> '$.kind' = 'end' and text ->> '$.begin' = ?))`, seq, seq)

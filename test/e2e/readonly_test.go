@@ -152,6 +152,7 @@ func TestStepsOfAReadingToolStayOut(t *testing.T) {
 		"closing link twice encoded":   {read(navigate("/issues/12%2Fclose?confirm=1"))},
 		"closing link past dots":       {read(navigate("/issues/12/x/../close?confirm=1"))},
 		"closing link by click":        {act(issue, click("#close"))},
+		"query that is not listed":     {read(navigate("/issues/12?lab=timeout"))},
 		"comment form":                 {act(issue, fill("#comment-body", "written"), click("#comment-submit"))},
 		"comment form by key":          {act(issue, fill("#comment-body", "written"), abi.Step{Op: abi.OpPress, Selector: "#comment-submit", Key: "Enter"})},
 		"comment by fetch":             {read(issue), fetch("POST", "/issues/12/comments", form(abi.Field{Name: "body", Value: "written"}))},

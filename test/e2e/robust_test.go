@@ -15,6 +15,7 @@ import (
 	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/connectors-src/tracker/site"
 	"github.com/drawbridge-mcp/drawbridge/host"
+	"github.com/drawbridge-mcp/drawbridge/host/audit"
 	"github.com/drawbridge-mcp/drawbridge/test/harness"
 	"github.com/drawbridge-mcp/drawbridge/test/wasmtest"
 )
@@ -396,6 +397,25 @@ func TestCrashedTab(t *testing.T) {
 		}
 		stillWorks(w)
 	}
+}
+
+// Closing the host under a call ends the call, and its end is written down.
+func TestCloseUnderACall(t *testing.T) {
+	w := puppetAt(t)
+	stillWorks(w)
+	res := during(t, w, func() {
+		if err := w.Host.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if res.Err == nil {
+		t.Error("the call succeeded")
+	}
+	rows, err := w.Audit.List(t.Context(), audit.Filter{Tool: "puppet.look", Kind: audit.KindEnd})
+	if err != nil || len(rows) != 2 || rows[1].Code != res.Err.Code {
+		t.Errorf("the audit log: %+v, %v; want the end of two calls, the last with %s", rows, err, res.Err.Code)
+	}
+	w.WantCode(abi.ErrBrowserGone, "puppet_look", struct{}{})
 }
 
 // A browser that is killed under a call is a typed error, at once; the next call

@@ -68,8 +68,8 @@ func (w *World) sandbox() *sandbox.Sandbox {
 	w.T.Helper()
 	if w.opts.OwnCache || w.opts.Limits != (sandbox.Limits{}) {
 		lim := w.opts.Limits
-		if raceEnabled {
-			lim.DataBytes = -1
+		if race := raceLimits(); raceEnabled {
+			lim.DataBytes, lim.CompileTime = race.DataBytes, race.CompileTime
 		}
 		box, err := sandbox.Open(w.T.Context(), sandbox.Config{Dir: filepath.Join(w.Dir, "compiled"), Limits: lim, Log: w.logger()})
 		w.check(err)
@@ -87,10 +87,11 @@ func (w *World) sandbox() *sandbox.Sandbox {
 }
 
 // raceLimits are the default ones, but for what the race detector can't live
-// with: its shadow memory is far above the kernel's limit on a worker.
+// with: its shadow memory is far above the kernel's limit on a worker, and the
+// compiler is many times slower under it.
 func raceLimits() sandbox.Limits {
 	if raceEnabled {
-		return sandbox.Limits{DataBytes: -1}
+		return sandbox.Limits{DataBytes: -1, CompileTime: 5 * time.Minute}
 	}
 	return sandbox.Limits{}
 }

@@ -72,4 +72,5 @@
 //	evil, err := site.NewRecorder(t.Context(), "evil.localhost")
 //	// … drive a browser to s.AppURL()+"/lab/foreign?to="+evil.URL() …
 //	// … assert on s.Truth(), s.Requests(), evil.Requests(), evil.Conns()
+//	s.Stall(true) // from now on comments are taken and not answered
 package site
