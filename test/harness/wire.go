@@ -62,7 +62,7 @@ func (w *World) AwaitDecision(mark int, what string, match func(Decision) bool) 
 	defer cancel()
 	d, ok := w.Wire.since(ctx, mark, match)
 	if !ok {
-		w.T.Errorf("the browser never held a request for %s", what)
+		w.T.Fatalf("the browser never held a request for %s", what)
 	}
 	return d
 }
