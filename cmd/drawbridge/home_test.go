@@ -32,6 +32,9 @@ type home struct {
 
 func newHome(t *testing.T) *home {
 	t.Helper()
+	if err := buildWorker(); err != nil {
+		t.Fatal(err)
+	}
 	dir, err := os.MkdirTemp("", "db") //nolint:usetesting // a socket's path has to be short
 	if err != nil {
 		t.Fatal(err)

@@ -58,7 +58,7 @@ func (p *parts) build(ctx context.Context, dirs platform.Dirs, d *daemon) (err e
 	if err != nil {
 		return err
 	}
-	if p.box, err = sandbox.Open(ctx, sandbox.Config{Dir: dirs.Compiled(), Limits: d.limits, Log: d.logger}); err != nil {
+	if p.box, err = sandbox.Open(ctx, sandbox.Config{Dir: dirs.Compiled(), Command: d.worker, Log: d.logger}); err != nil {
 		return err
 	}
 	reg, err := registry.New(registry.Config{Dir: dirs.Data(), Events: registryEvents(d.logger)})

@@ -11,7 +11,6 @@ import (
 
 	"github.com/drawbridge-mcp/drawbridge/host/control"
 	"github.com/drawbridge-mcp/drawbridge/host/platform"
-	"github.com/drawbridge-mcp/drawbridge/sandbox"
 )
 
 // An app is one run of the command.
@@ -19,7 +18,7 @@ type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	getenv         func(string) string
-	limits         sandbox.Limits // of the sandbox; zero ones have their default
+	worker         []string // starts a worker of the sandbox; nil is this program
 	json           bool
 }
 

@@ -5,10 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -31,19 +33,41 @@ func TestMain(m *testing.M) {
 }
 
 // command is main, but for what the race detector can't live with: its memory is
-// far above the kernel's limit on a worker.
+// far above the kernel's limit on a worker, and compiling takes minutes under
+// it. Workers are the program without the detector then.
 func command() int {
 	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv}
-	if raceEnabled {
-		a.limits.DataBytes = -1
+	if exe, err := os.Executable(); raceEnabled && err == nil {
+		a.worker = []string{plainWorker(exe), sandbox.WorkerCommand}
 	}
 	return a.run(os.Args[1:])
 }
+
+// plainWorker is where the program without the race detector stands, beside the
+// test's commands.
+func plainWorker(command string) string {
+	return filepath.Join(filepath.Dir(command), "plain-drawbridge")
+}
+
+// buildWorker builds it, once.
+var buildWorker = sync.OnceValue(func() error {
+	command, err := exec.LookPath("drawbridge")
+	if err != nil || !raceEnabled {
+		return err
+	}
+	if msg, err := exec.Command("go", "build", "-o", plainWorker(command), ".").CombinedOutput(); err != nil { //nolint:noctx // once for all tests
+		return fmt.Errorf("building the worker: %w\n%s", err, msg)
+	}
+	return nil
+})
 
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: filepath.Join("testdata", "script"),
 		Setup: func(env *testscript.Env) error {
+			if err := buildWorker(); err != nil {
+				return err
+			}
 			home := filepath.Join(env.WorkDir, "h")
 			env.Setenv(platform.HomeVar, home)
 			env.Setenv(httpPortVar, "0")

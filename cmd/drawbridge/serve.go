@@ -19,7 +19,6 @@ import (
 	"github.com/drawbridge-mcp/drawbridge/host/control"
 	"github.com/drawbridge-mcp/drawbridge/host/mcpserver"
 	"github.com/drawbridge-mcp/drawbridge/host/platform"
-	"github.com/drawbridge-mcp/drawbridge/sandbox"
 )
 
 // httpPortVar names the environment variable that sets the port of MCP over HTTP.
@@ -50,7 +49,7 @@ type daemon struct {
 	http    string // host:port
 	stop    context.CancelFunc
 	logger  *slog.Logger
-	limits  sandbox.Limits
+	worker  []string
 }
 
 func (a *app) serve(ctx context.Context, port int) (err error) {
@@ -69,7 +68,7 @@ func (a *app) serve(ctx context.Context, port int) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
-	d := &daemon{stop: stop, started: time.Now(), logger: newLogger(a.stderr), control: &control.Server{Version: version}, limits: a.limits}
+	d := &daemon{stop: stop, started: time.Now(), logger: newLogger(a.stderr), control: &control.Server{Version: version}, worker: a.worker}
 	if d.parts, err = build(ctx, dirs, d); err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ var shared struct {
 	mu      sync.Mutex
 	dir     string
 	modules map[string][]byte
+	program string // cmd/drawbridge, built without the race detector
 	box     *sandbox.Sandbox
 	keys    *Keys
 }
@@ -67,11 +68,12 @@ func Module(tb testing.TB, source string) []byte {
 func (w *World) sandbox() *sandbox.Sandbox {
 	w.T.Helper()
 	if w.opts.OwnCache || w.opts.Limits != (sandbox.Limits{}) {
-		lim := w.opts.Limits
-		if race := raceLimits(); raceEnabled {
-			lim.DataBytes, lim.CompileTime = race.DataBytes, race.CompileTime
-		}
-		box, err := sandbox.Open(w.T.Context(), sandbox.Config{Dir: filepath.Join(w.Dir, "compiled"), Limits: lim, Log: w.logger()})
+		shared.mu.Lock()
+		command := worker(w.T)
+		shared.mu.Unlock()
+		box, err := sandbox.Open(w.T.Context(), sandbox.Config{
+			Dir: filepath.Join(w.Dir, "compiled"), Command: command, Limits: w.opts.Limits, Log: w.logger(),
+		})
 		w.check(err)
 		w.T.Cleanup(func() { _ = box.Close() })
 		return box
@@ -79,21 +81,34 @@ func (w *World) sandbox() *sandbox.Sandbox {
 	shared.mu.Lock()
 	defer shared.mu.Unlock()
 	if shared.box == nil {
-		box, err := sandbox.Open(context.Background(), sandbox.Config{Dir: filepath.Join(sharedDir(w.T), "compiled"), Limits: raceLimits()})
+		box, err := sandbox.Open(context.Background(), sandbox.Config{Dir: filepath.Join(sharedDir(w.T), "compiled"), Command: worker(w.T)})
 		w.check(err)
 		shared.box = box
 	}
 	return shared.box
 }
 
-// raceLimits are the default ones, but for what the race detector can't live
-// with: its shadow memory is far above the kernel's limit on a worker, and the
-// compiler is many times slower under it.
-func raceLimits() sandbox.Limits {
-	if raceEnabled {
-		return sandbox.Limits{DataBytes: -1, CompileTime: 5 * time.Minute}
+// worker is the command of a worker: the test binary itself, or, under the race
+// detector, the program as users have it. The detector's shadow memory is far
+// above the kernel's limit on a worker, and compiling takes minutes under it;
+// the sandbox's own tests run workers with it. shared.mu is held.
+func worker(tb testing.TB) []string {
+	tb.Helper()
+	if !raceEnabled {
+		return nil
 	}
-	return sandbox.Limits{}
+	if shared.program == "" {
+		path := filepath.Join(sharedDir(tb), "drawbridge")
+		ctx, cancel := context.WithTimeout(tb.Context(), 10*time.Minute)
+		defer cancel()
+		cmd := exec.CommandContext(ctx, "go", "build", "-o", path, "./cmd/drawbridge")
+		cmd.Dir = Root()
+		if msg, err := cmd.CombinedOutput(); err != nil {
+			tb.Fatalf("building the worker: %v\n%s", err, msg)
+		}
+		shared.program = path
+	}
+	return []string{shared.program, sandbox.WorkerCommand}
 }
 
 // sharedDir is the process's own; shared.mu is held.
