@@ -12,9 +12,9 @@
 // isolated world of each document and that the page can neither see nor change.
 // The helper is declarative: no connector's code runs in a page.
 //
-// What the guard cannot see is taken away instead: WebTransport, WebRTC and
-// payment requests are removed from pages, preloading is switched off in the
-// profile. What it does not stop is whatever a user does in a tab that this
+// What the guard cannot see is taken away instead: WebTransport, WebRTC, payment
+// requests and shared workers are removed from pages, preloading is switched off
+// in the profile. What it does not stop is whatever a user does in a tab that this
 // package did not open.
 //
 // Read browser.go first (targets and sessions), then guard.go, page.go and

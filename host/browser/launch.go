@@ -105,6 +105,8 @@ func (o Options) args() []string {
 		"--disable-default-apps",
 		"--disable-domain-reliability",
 		"--disable-extensions",
+		// A shared worker may send before Fetch.enable has reached it.
+		"--disable-shared-workers",
 		"--disable-sync",
 		"--disable-breakpad",
 		"--disable-client-side-phishing-detection",

@@ -54,6 +54,8 @@ func foreignVectors() map[string]foreignVector {
 		case "speculation": // not on a page that a popup has covered
 			v.path += "&only=speculation"
 			v.silent = true
+		case "worker-shared":
+			v.silent = true // our browser has none
 		case "pagehide":
 			v.leaving = true
 		case "popup", "form-popup":

@@ -110,8 +110,9 @@ func vectors() []vector {
 		{name: "worker-nested", page: script(`new Worker('/nest.js?/post.js?{hit}')`)},
 		{name: "worker-websocket", page: script(`new Worker('/socket.js?{hit}').onmessage=()=>{` + done + `}`), silent: true},
 		{name: "worker-eventsource", page: script(`new Worker(URL.createObjectURL(new Blob(["new EventSource('http://app.localhost:{port}{hit}')"])))`)},
-		{name: "shared-worker", page: script(`new SharedWorker('/post.js?{hit}')`)},
-		{name: "shared-worker-websocket", page: script(`const w=new SharedWorker('/socket.js?{hit}');w.port.onmessage=()=>{` + done + `}`), silent: true},
+		{name: "shared-worker", page: script(`setTimeout(()=>fetch("/tried?{hit}"),1000);new SharedWorker('/post.js?{hit}')`), silent: true, off: true},
+		{name: "shared-worker-blob", page: script(`setTimeout(()=>fetch("/tried?{hit}"),1000);new SharedWorker(URL.createObjectURL(new Blob(["fetch('http://app.localhost:{port}{hit}',{method:'POST'})"])))`), silent: true, off: true},
+		{name: "shared-worker-websocket", page: script(`setTimeout(()=>fetch("/tried?{hit}"),1000);new SharedWorker('/socket.js?{hit}')`), silent: true, off: true},
 		{name: "service-worker", page: script(`navigator.serviceWorker.register('/sw.js?{hit}',{scope:'/sw-{name}/'})`), instead: "/sw.js"},
 		// popups
 		{name: "popup", page: clicked(`window.open('/js?fetch("{hit}",{method:"POST"})')`), click: true, instead: "/js"},

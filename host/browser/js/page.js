@@ -1,3 +1,3 @@
 // Runs in the page's own world before its scripts, in every frame: what no
 // guard can see is not there.
-for (const name of ["WebTransport", "RTCPeerConnection", "webkitRTCPeerConnection", "PaymentRequest"]) delete globalThis[name];
+for (const name of ["SharedWorker", "WebTransport", "RTCPeerConnection", "webkitRTCPeerConnection", "PaymentRequest"]) delete globalThis[name];
