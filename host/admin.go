@@ -15,6 +15,7 @@ import (
 	"github.com/drawbridge-mcp/drawbridge/host/audit"
 	"github.com/drawbridge-mcp/drawbridge/host/gate"
 	"github.com/drawbridge-mcp/drawbridge/registry"
+	"github.com/drawbridge-mcp/drawbridge/sandbox"
 	"github.com/drawbridge-mcp/drawbridge/signing"
 )
 
@@ -235,22 +236,27 @@ func (h *Host) admit(ctx context.Context, rev registry.Review, wasm []byte) erro
 	if err != nil {
 		return err
 	}
-	if !slices.Equal(compiled.Info.Capabilities, rev.Release.Capabilities) {
-		return abi.Errorf(abi.ErrCapabilityDenied, "install", "the module imports %q and its release says %q", compiled.Info.Capabilities, rev.Release.Capabilities)
+	return CheckModule(rev.Release, compiled)
+}
+
+// CheckModule holds what a compiled module says of itself against its release.
+func CheckModule(rel abi.Release, compiled sandbox.CompiledInfo) error {
+	if !slices.Equal(compiled.Info.Capabilities, rel.Capabilities) {
+		return abi.Errorf(abi.ErrCapabilityDenied, "module", "it imports %q and its release says %q", compiled.Info.Capabilities, rel.Capabilities)
 	}
 	var says abi.Description
 	if err := strictjson.Decode(compiled.Describe, &says, strictjson.MaxBytes(abi.MaxMetadata)); err != nil {
-		return abi.Errorf(abi.ErrInvalidResult, "install", "describe: %w", err)
+		return abi.Errorf(abi.ErrInvalidResult, "module", "describe: %w", err)
 	}
 	want := []string{}
-	for _, c := range rev.Release.Connectors {
+	for _, c := range rel.Connectors {
 		for _, t := range c.Tools {
 			want = append(want, c.ID+"."+t.Name)
 		}
 	}
 	slices.Sort(want)
 	if says.V != abi.Version || !slices.Equal(says.Tools, want) {
-		return abi.Errorf(abi.ErrInvalidResult, "install", "the module says it has the tools %q and its release says %q", says.Tools, want)
+		return abi.Errorf(abi.ErrInvalidResult, "module", "it says it has the tools %q and its release says %q", says.Tools, want)
 	}
 	return nil
 }

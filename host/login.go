@@ -18,6 +18,12 @@ type FormLogin struct {
 	Password string
 }
 
+// SignedIn says who is signed in at a site.
+type SignedIn struct {
+	Account string // empty if the connector declares none
+	Already bool   // somebody was signed in before, and nothing was typed
+}
+
 // LoginWait is how long a person has for signing in, in the visible browser.
 const LoginWait = 10 * time.Minute
 
@@ -25,50 +31,73 @@ const LoginWait = 10 * time.Minute
 // connector's manifest names, in a background tab; without, it shows the
 // browser at the login page and waits until the site says that somebody is
 // signed in, then goes back to the background with the session kept.
-func (h *Host) Login(ctx context.Context, id string, form *FormLogin) (account string, err error) {
+func (h *Host) Login(ctx context.Context, id string, form *FormLogin) (SignedIn, error) {
 	h.admin.Lock()
 	defer h.admin.Unlock()
 	conn, ok := h.catalog.Load().connectors[id]
 	if !ok {
-		return "", abi.Errorf(abi.ErrNotFound, "login", "no connector %q is installed", id).WithHint("drawbridge list")
+		return SignedIn{}, abi.Errorf(abi.ErrNotFound, "login", "no connector %q is installed", id).WithHint("drawbridge list")
 	}
 	if conn.def.Login == nil {
-		return "", abi.Errorf(abi.ErrUnsupportedAction, "login", "connector %q declares no login page", id)
+		return SignedIn{}, abi.Errorf(abi.ErrUnsupportedAction, "login", "connector %q declares no login page", id)
 	}
 	if form != nil {
 		return h.formLogin(ctx, conn, form)
 	}
-	return h.headedLogin(ctx, conn)
+	account, err := h.headedLogin(ctx, conn)
+	return SignedIn{Account: account}, err
 }
 
-func (h *Host) formLogin(ctx context.Context, conn *connector, form *FormLogin) (string, error) {
+// formWait is how long a site has to say that somebody is signed in after its
+// form was sent. It keeps silent about a wrong password in many ways.
+const formWait = 15 * time.Second
+
+func (h *Host) formLogin(ctx context.Context, conn *connector, form *FormLogin) (SignedIn, error) {
 	f := conn.def.Login.Form
 	if f == nil {
-		return "", abi.Errorf(abi.ErrUnsupportedAction, "login", "connector %q declares no login form", conn.def.ID).WithHint("drawbridge login %s", conn.def.ID)
+		return SignedIn{}, abi.Errorf(abi.ErrUnsupportedAction, "login", "connector %q declares no login form", conn.def.ID).WithHint("drawbridge login %s", conn.def.ID)
 	}
 	ctx, cancel := context.WithTimeout(ctx, abi.MaxCallTimeout)
 	defer cancel()
 	h.redact.Add(form.Password)
 	page, err := h.openLogin(ctx, conn)
 	if err != nil {
-		return "", err
+		return SignedIn{}, err
 	}
 	defer func() { _ = page.Close() }()
 	v, err := h.visitLogin(ctx, conn, page, f.Password)
 	if err != nil || v.Class == browser.SignedIn {
-		return h.finishLogin(ctx, conn, err)
+		account, err := h.finishLogin(ctx, conn, err)
+		return SignedIn{Account: account, Already: err == nil}, err
 	}
+	if err := h.sendForm(ctx, page, f, form, conn.site.pages.SignedIn); err != nil {
+		return SignedIn{}, err
+	}
+	account, err := h.whoami(ctx, conn)
+	return SignedIn{Account: account}, err
+}
+
+// sendForm types into a login form and waits for the site to take it.
+func (h *Host) sendForm(ctx context.Context, page *browser.Page, f *abi.LoginForm, form *FormLogin, signedIn []abi.Condition) error {
 	for _, s := range []abi.Step{
 		{Op: abi.OpFill, Selector: f.Username, Value: form.Username},
 		{Op: abi.OpFill, Selector: f.Password, Value: form.Password},
 		{Op: abi.OpClick, Selector: f.Submit},
 	} {
 		if err := page.Act(ctx, s, abi.DialogCancel); err != nil {
-			return "", err
+			return err
 		}
 	}
-	_, err = page.Settle(ctx, abi.Pages{SignedIn: conn.site.pages.SignedIn}, "")
-	return h.finishLogin(ctx, conn, err)
+	wait, cancel := context.WithTimeout(ctx, formWait)
+	defer cancel()
+	_, err := page.Settle(wait, abi.Pages{SignedIn: signedIn}, "")
+	if err == nil {
+		return nil
+	}
+	if still, lerr := page.Exists(ctx, nil, f.Password); lerr == nil && still {
+		return abi.Errorf(abi.ErrAuthExpired, "login", "the login form is still there: is the name or the password wrong?")
+	}
+	return abi.Errorf(abi.ErrAuthExpired, "login", "the site does not say that anybody is signed in: %w", err)
 }
 
 // openLogin opens a tab that may go to the connector's and its identity

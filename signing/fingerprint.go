@@ -4,6 +4,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
 )
 
 // A Fingerprint identifies an OpenPGP key: 40 (version 4) or 64 (version 6)
@@ -17,7 +19,7 @@ func ParseFingerprint(s string) (Fingerprint, error) {
 	clean := strings.ToLower(strings.NewReplacer(" ", "", ":", "").Replace(strings.TrimSpace(s)))
 	clean = strings.TrimPrefix(clean, "0x")
 	if err := Fingerprint(clean).check(); err != nil {
-		return "", fmt.Errorf("fingerprint %q: %w", s, err)
+		return "", abi.Errorf(abi.ErrInvalidArgs, "", "fingerprint %q: %w", s, err)
 	}
 	return Fingerprint(clean), nil
 }

@@ -77,6 +77,9 @@ func (c *checker) connector(path string, con *abi.Connector) {
 	c.login(path+".login", con.Login, g)
 	c.pages(path+".pages", con.Pages, g)
 	if con.Account != nil {
+		if con.Health == nil {
+			c.addf(path+".account", "needs health: it is read from that page")
+		}
 		c.selector(path+".account.selector", con.Account.Selector)
 		c.attribute(path+".account.attr", con.Account.Attr)
 	}

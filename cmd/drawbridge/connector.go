@@ -16,6 +16,7 @@ import (
 	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/abi/atomicfile"
 	"github.com/drawbridge-mcp/drawbridge/abi/release"
+	"github.com/drawbridge-mcp/drawbridge/host"
 	"github.com/drawbridge-mcp/drawbridge/sandbox"
 )
 
@@ -73,6 +74,9 @@ func (a *app) buildConnector(ctx context.Context, p buildPlan) error {
 	if err != nil {
 		return err
 	}
+	if err := a.tryModule(ctx, rel, wasm); err != nil {
+		return err
+	}
 	canonical, err := release.Canonical(rel)
 	if err != nil {
 		return err
@@ -108,6 +112,27 @@ func makeRelease(m abi.Manifest, wasm []byte, p buildPlan) (abi.Release, error) 
 		imports[i] = string(c)
 	}
 	return release.Build(m, release.BuildInfo{Registry: p.registry, Namespace: p.namespace, Module: wasm, Imports: imports})
+}
+
+// tryModule compiles the module as an install does, and asks what tools it has: a
+// name that differs from the manifest's would show only at the user's.
+func (a *app) tryModule(ctx context.Context, rel abi.Release, wasm []byte) (err error) {
+	tmp, err := os.MkdirTemp("", "drawbridge-build-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
+	a.note("compiling the module as an install does")
+	box, err := sandbox.Open(ctx, sandbox.Config{Dir: filepath.Join(tmp, "compiled"), Command: a.worker})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, box.Close()) }()
+	compiled, err := box.Compile(ctx, wasm)
+	if err != nil {
+		return err
+	}
+	return host.CheckModule(rel, compiled)
 }
 
 // module returns the connector's WASM bytes.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/host/control"
+	"github.com/drawbridge-mcp/drawbridge/host/platform"
 )
 
 // list shows the rows and counts them against what the site holds.
@@ -147,22 +148,26 @@ func (d *demoRun) audit(ctx context.Context) error {
 // finish says what to do next; with keep it leaves everything running until the
 // user interrupts.
 func (d *demoRun) finish(ctx context.Context, keep bool) error {
-	fmt.Fprintf(d.out, `
+	if !keep {
+		fmt.Fprintf(d.out, `
 All steps passed. To connect your own MCP client, paste into its configuration:
 
   { "mcpServers": { "drawbridge": { "command": %q, "args": ["mcp", "--client", "my-client"] } } }
+
+It starts a host of your own, without connectors yet: the demo's is stopped and
+its home removed. make demo KEEP=1 leaves it running.
 `, d.exe)
-	if !keep {
-		fmt.Fprintln(d.out, "\nThe demo's own host is stopped now; make demo KEEP=1 leaves it running.")
 		return nil
 	}
 	fmt.Fprintf(d.out, `
-The demo's host keeps running; so that your client joins it, add to that entry
+All steps passed, and the demo's host keeps running. To connect your own MCP
+client to it, paste into its configuration:
 
-  "env": { %q: %q, %q: %q }
+  { "mcpServers": { "drawbridge": { "command": %q, "args": ["mcp", "--client", "my-client"],
+      "env": { %q: %q, %q: "0" } } } }
 
 Interrupt (Ctrl-C) to stop it.
-`, "DRAWBRIDGE_HOME", d.home, httpPortVar, "0")
+`, d.exe, platform.HomeVar, d.home, httpPortVar)
 	<-ctx.Done()
 	return nil
 }

@@ -88,7 +88,7 @@ func (a *app) removeCmd() *cobra.Command {
 
 func (a *app) searchCmd() *cobra.Command {
 	return &cobra.Command{
-		Use: "search [WORD]", Short: "search the trusted registries", Args: cobra.MaximumNArgs(1),
+		Use: "search [WORD]", Short: "search the trusted registries by name", Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var list []host.PluginInfo
 			query := strings.Join(args, " ")
@@ -96,9 +96,9 @@ func (a *app) searchCmd() *cobra.Command {
 				return err
 			}
 			a.show(list, func(w io.Writer) {
-				row(w, "PLUGIN", "VERSION", "REGISTRY", "DESCRIPTION")
+				row(w, "PLUGIN", "VERSION", "REGISTRY")
 				for _, p := range list {
-					row(w, p.Name, p.Version, p.Registry, p.Description)
+					row(w, p.Name, p.Version, p.Registry)
 				}
 			})
 			return nil

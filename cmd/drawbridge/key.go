@@ -7,6 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -82,7 +84,7 @@ func (a *app) keyNewCmd() *cobra.Command {
 			if err := atomicfile.Write(args[0], armored, 0o600); err != nil {
 				return err
 			}
-			return a.showKey(args[0], armored)
+			return a.newKey(args[0], armored)
 		},
 	}
 	cmd.Flags().StringVar(&userID, "user-id", "", `whose key it is, such as "Ada <ada@example.org>"`)
@@ -109,8 +111,25 @@ func (a *app) showKey(path string, armored []byte) error {
 	if err != nil {
 		return err
 	}
+	a.note("fingerprint %s", fpr) // beside the certificate, so that a redirection makes a file of it
 	a.show(map[string]string{"file": path, "fingerprint": string(fpr), "public_key": string(public)}, func(w io.Writer) {
-		fmt.Fprintf(w, "fingerprint %s\n\n%s\n", fpr, public)
+		fmt.Fprintf(w, "%s\n", public)
+	})
+	return nil
+}
+
+// newKey writes the certificate of a new key beside it, for others to have.
+func (a *app) newKey(path string, armored []byte) error {
+	public, fpr, err := signing.PublicKey(armored)
+	if err != nil {
+		return err
+	}
+	cert := strings.TrimSuffix(path, filepath.Ext(path)) + ".asc"
+	if err := atomicfile.Write(cert, append(public, '\n'), 0o644); err != nil {
+		return err
+	}
+	a.show(map[string]string{"file": path, "certificate": cert, "fingerprint": string(fpr), "public_key": string(public)}, func(w io.Writer) {
+		fmt.Fprintf(w, "fingerprint %s\nsecret key   %s\ncertificate  %s\n", fpr, path, cert)
 	})
 	return nil
 }

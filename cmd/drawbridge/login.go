@@ -1,12 +1,15 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/host"
 	"github.com/drawbridge-mcp/drawbridge/host/control"
 )
 
@@ -21,6 +24,9 @@ terminal and types them into the page, for machines without a display.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p := control.LoginParams{Connector: args[0], Form: form}
+			if err := a.hasConnector(cmd.Context(), args[0]); err != nil {
+				return err
+			}
 			if form {
 				if err := a.credentials(cmd, &p); err != nil {
 					return err
@@ -32,7 +38,7 @@ terminal and types them into the page, for machines without a display.`,
 			if err := a.call(cmd.Context(), "login", p, &res); err != nil {
 				return err
 			}
-			a.show(res, func(w io.Writer) { fmt.Fprintf(w, "signed in at %s as %s\n", args[0], res.Account) })
+			a.show(res, func(w io.Writer) { fmt.Fprintln(w, signedIn(args[0], res)) })
 			return nil
 		},
 	}
@@ -56,4 +62,33 @@ func (a *app) credentials(cmd *cobra.Command, p *control.LoginParams) error {
 	}
 	p.Username, p.Password = name, string(password)
 	return nil
+}
+
+// hasConnector refuses a connector that is not there before a person is asked to
+// type anything.
+func (a *app) hasConnector(ctx context.Context, id string) error {
+	var list []host.PluginInfo
+	if err := a.call(ctx, "plugins.list", struct{}{}, &list); err != nil {
+		return err
+	}
+	for _, p := range list {
+		if slices.Contains(p.Connectors, id) {
+			return nil
+		}
+	}
+	return abi.Errorf(abi.ErrNotFound, "login", "no connector %q is installed", id).WithHint("drawbridge list")
+}
+
+func signedIn(connector string, res control.LoginResult) string {
+	text := "signed in at " + connector
+	if res.Already {
+		text = "somebody is signed in at " + connector + " already"
+	}
+	if res.Account != "" {
+		text += ", as " + res.Account
+	}
+	if res.Already {
+		text += "; nothing was typed (sign out at the site to change it)"
+	}
+	return text
 }

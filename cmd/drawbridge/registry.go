@@ -10,6 +10,7 @@ import (
 
 	"github.com/drawbridge-mcp/drawbridge/host"
 	"github.com/drawbridge-mcp/drawbridge/host/control"
+	"github.com/drawbridge-mcp/drawbridge/signing"
 )
 
 func (a *app) registryCmd() *cobra.Command {
@@ -24,6 +25,9 @@ func (a *app) registryAddCmd() *cobra.Command {
 		Short: "trust the registry at URL whose owner's key has this full fingerprint",
 		Args:  cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if _, err := signing.ParseFingerprint(args[1]); err != nil {
+				return usageError{err}
+			}
 			where, err := registryURL(args[0])
 			if err != nil {
 				return err
@@ -69,7 +73,7 @@ func (a *app) registryListCmd() *cobra.Command {
 
 func (a *app) registryRemoveCmd() *cobra.Command {
 	return &cobra.Command{
-		Use: "remove REGISTRY", Short: "trust a registry no longer; what is installed from it stays", Args: cobra.ExactArgs(1),
+		Use: "remove REGISTRY", Short: "trust a registry no longer; refused while a plugin from it is installed", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.call(cmd.Context(), "registries.remove", control.RegistryParams{ID: args[0]}, nil); err != nil {
 				return err

@@ -68,7 +68,7 @@ func (a *app) arguments(text string) (json.RawMessage, error) {
 		}
 	}
 	if !json.Valid(data) {
-		return nil, abi.Errorf(abi.ErrInvalidArgs, "call", "%q is not JSON", text)
+		return nil, usageError{fmt.Errorf("%q is not JSON", text)}
 	}
 	return data, nil
 }

@@ -44,7 +44,9 @@ func (a *app) fail(err error) {
 		}})
 		return
 	}
-	fmt.Fprintf(a.stderr, "drawbridge: error: %s\n", redact.Visible(e.Error()))
+	// A message of several lines, such as a compiler's, keeps them, marked so that
+	// none passes for one of ours.
+	fmt.Fprintf(a.stderr, "drawbridge: error: %s\n", strings.ReplaceAll(redact.VisibleText(e.Error()), "\n", "\n  | "))
 	if e.Hint != "" {
 		fmt.Fprintf(a.stderr, "drawbridge: hint: %s\n", redact.Visible(e.Hint))
 	}

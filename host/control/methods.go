@@ -204,6 +204,7 @@ type LoginParams struct {
 // LoginResult says who is signed in.
 type LoginResult struct {
 	Account string `json:"account"`
+	Already bool   `json:"already"` // somebody was signed in before, and nothing was typed
 }
 
 func login(ctx context.Context, r *request) (any, error) {
@@ -215,6 +216,6 @@ func login(ctx context.Context, r *request) (any, error) {
 	if p.Form {
 		form = &host.FormLogin{Username: p.Username, Password: p.Password}
 	}
-	account, err := r.server.Host.Login(ctx, p.Connector, form)
-	return LoginResult{Account: account}, err
+	in, err := r.server.Host.Login(ctx, p.Connector, form)
+	return LoginResult{Account: in.Account, Already: in.Already}, err
 }

@@ -18,9 +18,9 @@ func TestLoginInAWindowKeepsTheSession(t *testing.T) {
 	}
 	w := tracker(t)
 	w.Site.ExpireApp()
-	account, err := w.Host.Login(t.Context(), "tracker", nil)
-	if err != nil || account != "alice" {
-		t.Fatalf("signed in as %q, %v", account, err)
+	in, err := w.Host.Login(t.Context(), "tracker", nil)
+	if err != nil || in.Account != "alice" {
+		t.Fatalf("signed in as %q, %v", in.Account, err)
 	}
 	harness.Result[issueList](w, "tracker_list", map[string]any{"limit": 1})
 }

@@ -51,10 +51,10 @@ func (w *World) Login(connector, login string) {
 		if u.Login != login {
 			continue
 		}
-		account, err := w.Host.Login(w.T.Context(), connector, &host.FormLogin{Username: u.Login, Password: u.Password})
+		in, err := w.Host.Login(w.T.Context(), connector, &host.FormLogin{Username: u.Login, Password: u.Password})
 		w.check(err)
-		if account != "" && account != login {
-			w.T.Fatalf("signed in as %q, want %q", account, login)
+		if in.Account != "" && in.Account != login {
+			w.T.Fatalf("signed in as %q, want %q", in.Account, login)
 		}
 		return
 	}

@@ -40,8 +40,8 @@ func newRig(t *testing.T, a Account) *rig {
 	r := &rig{World: harness.New(t, harness.Options{NoSite: true}), site: site}
 	r.install(manifest, harness.Module(t, source))
 	account, err := r.Host.Login(t.Context(), "rt", &host.FormLogin{Username: a.Name, Password: a.Password})
-	if err != nil || account != a.Name {
-		t.Fatalf("signed in as %q: %v", account, err)
+	if err != nil || account.Account != a.Name {
+		t.Fatalf("signed in as %q: %v", account.Account, err)
 	}
 	return r
 }
