@@ -312,8 +312,8 @@ func (h *Host) RemovePlugin(ctx context.Context, name string) error {
 // explainWrites says in plain words what a destructive tool may send.
 func explainWrites(t *tool) []string {
 	var lines []string
-	for i := range t.def.Writes {
-		lines = append(lines, strings.TrimSpace(release.ExplainRequest(&t.def.Writes[i], t.conn.settings)))
+	for i := range t.writes {
+		lines = append(lines, strings.TrimSpace(release.ExplainRequest(&t.writes[i], t.conn.settings)))
 	}
 	return lines
 }

@@ -145,7 +145,7 @@ func (c *call) subject() gate.Subject {
 		Principal: c.req.Principal, Client: c.req.Client,
 		Connector: c.tool.conn.def.ID, Tool: c.tool.Dotted, Title: c.tool.Title,
 		Definition: c.tool.definition, ModuleSHA256: c.tool.conn.plugin.sha256, Release: c.tool.conn.plugin.ref,
-		Args: c.args, Origin: string(c.tool.conn.site.base.Origin()), Account: c.account,
+		Args: c.args, Origin: c.tool.conn.site.address(), Account: c.account,
 		Destructive: c.tool.Destructive, Writes: explainWrites(c.tool),
 	}
 }
@@ -204,6 +204,7 @@ func (c *call) run(ctx context.Context) error {
 	}
 	raw, err := c.tool.conn.plugin.module.Run(ctx, sandbox.Call{Export: "call", Input: in, Calls: page, OwnWorker: c.tool.Destructive})
 	if err != nil {
+		c.lease.spoil() // a page that held the call up is not met again
 		return err
 	}
 	var out abi.CallOutput

@@ -12,6 +12,7 @@ import (
 	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/abi/strictjson"
 	"github.com/drawbridge-mcp/drawbridge/host/browser"
+	"github.com/drawbridge-mcp/drawbridge/host/guard"
 )
 
 // Fetch serves the host call fetch: one request in the page's own origin, with
@@ -52,6 +53,10 @@ func (g *grantedPage) fetch(ctx context.Context, request []byte) (*abi.FetchAnsw
 		return nil, err
 	}
 	_ = g.page.Refused() // what was refused before is not this request's
+	err = g.guard.CheckFetch(guard.Observed{Method: f.Method, URL: f.URL, ContentType: f.ContentType, Body: f.Body})
+	if err != nil {
+		return nil, err
+	}
 	res, err := g.page.Fetch(ctx, f)
 	if err != nil {
 		return nil, g.refusedFetch(err, f.URL)

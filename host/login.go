@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
@@ -79,6 +80,9 @@ func (h *Host) formLogin(ctx context.Context, conn *connector, form *FormLogin) 
 
 // sendForm types into a login form and waits for the site to take it.
 func (h *Host) sendForm(ctx context.Context, page *browser.Page, f *abi.LoginForm, form *FormLogin, signedIn []abi.Condition) error {
+	if kind, _, err := page.Text(ctx, nil, f.Password, "type"); err != nil || !strings.EqualFold(kind, "password") {
+		return errors.Join(abi.Errorf(abi.ErrCapabilityDenied, "login", "%q is no password field: nothing was typed", f.Password), err)
+	}
 	for _, s := range []abi.Step{
 		{Op: abi.OpFill, Selector: f.Username, Value: form.Username},
 		{Op: abi.OpFill, Selector: f.Password, Value: form.Password},

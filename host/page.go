@@ -73,7 +73,9 @@ func (g *grantedPage) run(ctx context.Context, program []byte, mayAct bool) ([]b
 	steps, err := parseProgram(program, mayAct)
 	for i := 0; err == nil && i < len(steps); i++ {
 		ans.Step = i
-		err = g.step(ctx, &steps[i], ans)
+		if err = g.step(ctx, &steps[i], ans); err == nil {
+			err = g.here() // the page may have moved meanwhile
+		}
 	}
 	ans.Dialogs = g.page.Dialogs()
 	if err != nil {

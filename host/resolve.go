@@ -129,6 +129,10 @@ func (r *resolver) conditions(list []abi.Condition) []abi.Condition {
 	return list
 }
 
+// address is the base address as a person reads it, with its path where it has
+// one: two installations on one origin are two systems.
+func (s *site) address() string { return strings.TrimSuffix(s.base.String(), "/") }
+
 // url resolves a connector's path against its base address. A path cannot
 // leave the base by being absolute: "/x" stands below the base's own path.
 func (s *site) url(path string) (origin.URL, error) {

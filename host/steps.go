@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
@@ -12,6 +13,11 @@ import (
 
 // step runs one step and puts what it yields into ans.
 func (g *grantedPage) step(ctx context.Context, s *abi.Step, ans *abi.Answer) error {
+	if s.Op != abi.OpNavigate {
+		if err := g.here(); err != nil {
+			return err
+		}
+	}
 	switch s.Op {
 	case abi.OpNavigate:
 		return g.navigate(ctx, s)
@@ -32,6 +38,23 @@ func (g *grantedPage) step(ctx context.Context, s *abi.Step, ans *abi.Answer) er
 		return g.act(ctx, s)
 	}
 	return abi.Errorf(abi.ErrUnsupportedAction, "program", "this host has no step %q", s.Op)
+}
+
+// here refuses whatever a step would do to a page outside the connector's
+// origins, such as an identity provider's that a redirect led to.
+func (g *grantedPage) here() error {
+	at := g.page.URL()
+	if at == "" || at == "about:blank" {
+		return nil
+	}
+	u, err := origin.ParseURL(at)
+	if err == nil && slices.ContainsFunc(g.site.origins, func(p origin.Pattern) bool { return p.MatchOrigin(u) }) {
+		return nil
+	}
+	if err == nil && g.guard.IsLogin(u) {
+		return abi.Errorf(abi.ErrAuthExpired, "page", "the tab is at the identity provider %q", u.Origin()).WithHint("%s", g.loginCmd)
+	}
+	return abi.Errorf(abi.ErrOriginDenied, "page", "the tab is at %q, outside the connector's origins", at)
 }
 
 // put stores a step's value under the name that the module gave it.
@@ -55,16 +78,14 @@ func (g *grantedPage) navigate(ctx context.Context, s *abi.Step) error {
 	if err != nil {
 		return abi.Errorf(abi.ErrInvalidArgs, "navigate", "path %q: %w", s.Path, err)
 	}
-	return g.visit(ctx, u, g.referrer(ctx), s.Wait)
+	return g.visit(ctx, u, g.referrer(), s.Wait)
 }
 
 // referrer is what a click on the current page would send; some applications
 // refuse a request that has none.
-func (g *grantedPage) referrer(ctx context.Context) string {
-	if info, err := g.page.Info(ctx); err == nil {
-		if u, err := origin.ParseURL(info.URL); err == nil && u.Origin() == g.site.base.Origin() {
-			return info.URL
-		}
+func (g *grantedPage) referrer() string {
+	if u, err := origin.ParseURL(g.page.URL()); err == nil && u.Origin() == g.site.base.Origin() {
+		return u.String()
 	}
 	return g.site.base.String()
 }
@@ -159,7 +180,7 @@ func (g *grantedPage) nextPage(ctx context.Context, s *abi.Step, next string) (p
 	if err != nil {
 		return pageRows{}, abi.Errorf(abi.ErrOriginDenied, "extract", "next page %q: %w", next, err)
 	}
-	if err := g.visit(ctx, u, g.referrer(ctx), ""); err != nil {
+	if err := g.visit(ctx, u, g.referrer(), ""); err != nil {
 		return pageRows{}, err
 	}
 	got, err := g.page.Extract(ctx, *s.Schema)

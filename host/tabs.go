@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/host/browser"
@@ -74,7 +75,7 @@ func (t *tabs) prepare(ctx context.Context, e *tab, policy string, g *guard.Guar
 		if e.policy == policy {
 			return nil
 		}
-		if err := e.page.Reset(ctx, browser.Policy{Check: checker(g)}); err == nil {
+		if err := reset(ctx, e.page, g); err == nil {
 			e.policy, e.guard = policy, g
 			return nil
 		}
@@ -93,6 +94,16 @@ func (t *tabs) prepare(ctx context.Context, e *tab, policy string, g *guard.Guar
 	}
 	e.page, e.policy, e.guard = page, policy, g
 	return nil
+}
+
+// resetPatience is how long a page may take to be blanked before its tab is
+// given up: a page that does not let go must not cost the next call its time.
+const resetPatience = 4 * time.Second
+
+func reset(ctx context.Context, p *browser.Page, g *guard.Guard) error {
+	ctx, cancel := context.WithTimeout(ctx, resetPatience)
+	defer cancel()
+	return p.Reset(ctx, browser.Policy{Check: checker(g)})
 }
 
 // own opens a tab for one call alone.
@@ -147,7 +158,7 @@ func checker(g *guard.Guard) func(browser.Request) error {
 	return func(r browser.Request) error {
 		return g.Decide(guard.Observed{
 			Method: r.Method, URL: r.URL, ContentType: r.ContentType, Body: r.Body,
-			BodyComplete: r.BodyComplete, Kind: kindOf(r.Kind), Header: r.Header, Tokens: r.Tokens,
+			BodyComplete: r.BodyComplete, Kind: kindOf(r.Kind), Header: r.Header, Tokens: r.Tokens, Redirect: r.Redirect, Page: r.Page,
 		})
 	}
 }

@@ -132,6 +132,9 @@ func (e *explainer) connector(c *abi.Connector) {
 	for _, r := range c.Resources {
 		e.sayf(c.ID, "pages may load files from %s; the connector can't read them", e.fill(r))
 	}
+	if c.Health != nil {
+		e.sayf(c.ID, "may be opened at %s, to see whether somebody is signed in, and who", c.Health.Path)
+	}
 	e.login(c)
 	for _, s := range c.Pages.SignedIn {
 		e.sayf(c.ID, "takes you for signed in where %s", e.condition(s))

@@ -99,7 +99,6 @@ func (p *Page) Values(ctx context.Context, selectors []string) ([]string, error)
 			return err
 		}
 		p.learn(a.Tokens)
-		p.learn(a.Values)
 		return nil
 	})
 	return a.Values, err

@@ -33,7 +33,8 @@ type Request struct {
 	// file's content. It is true for a request without a body.
 	BodyComplete bool
 	Kind         Kind
-	Redirect     bool // a hop of a redirect
+	Redirect     bool   // a hop of a redirect
+	Page         string // URL of the document that the tab holds meanwhile
 	// Header holds the headers that the page or its scripts set.
 	Header map[string]string
 	// Tokens reports whether the tab's page itself holds value, in a hidden
@@ -249,6 +250,7 @@ func (f flow) request() Request {
 		BodyComplete: true,
 		Kind:         f.kind(),
 		Redirect:     f.ev.RedirectedRequestID != "",
+		Page:         f.page(),
 		Header:       headers(r.Headers),
 		Tokens:       func(string) bool { return false },
 	}
@@ -263,6 +265,14 @@ func (f flow) request() Request {
 		}
 	}
 	return req
+}
+
+// page is where the request's tab is.
+func (f flow) page() string {
+	if f.m.owner == nil {
+		return ""
+	}
+	return f.m.owner.URL()
 }
 
 func headers(h network.Headers) map[string]string {

@@ -47,6 +47,11 @@ func Launch(ctx context.Context, o Options) (*Browser, error) {
 	if err != nil {
 		return nil, err
 	}
+	// A service worker that another tab of this profile registered would send
+	// requests that no guard sees.
+	if err := os.RemoveAll(filepath.Join(o.ProfileDir, "Default", "Service Worker")); err != nil {
+		return nil, errors.Join(fmt.Errorf("removing service workers: %w", err), lock.Close())
+	}
 	if err := quietPreferences(o.ProfileDir); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}

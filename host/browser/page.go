@@ -38,6 +38,7 @@ type Page struct {
 	blank   bool // holds no document of a server
 
 	loader  cdp.LoaderID // of the document in the tab
+	url     string       // of that document, as it was loaded
 	world   string       // the helper's context in that document; empty while there is none
 	wanted  string       // that world's name
 	worlds  int          // how many there were

@@ -13,6 +13,14 @@ import (
 // good: the next navigation revives the tab.
 func (p *Page) Err() error { return asError("page", p.gone()) }
 
+// URL is where the tab's document was loaded from; empty before the first one.
+// It asks the browser nothing, so a page that is stuck can't hold it up.
+func (p *Page) URL() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.url
+}
+
 // Settle waits until the document that is there, or one that it leads to, shows
 // which kind of page it is, as Navigate does after it went somewhere.
 func (p *Page) Settle(ctx context.Context, pages abi.Pages, wait string) (Visit, error) {

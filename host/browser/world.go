@@ -97,6 +97,7 @@ func (p *Page) frameNavigated(ev page.EventFrameNavigated) {
 	defer p.mu.Unlock()
 	p.world = ""
 	p.loader, p.crashed, p.away = ev.Frame.LoaderID, false, false
+	p.url = ev.Frame.URL
 	p.signal()
 }
 

@@ -71,6 +71,8 @@ type Observed struct {
 	Kind          Kind
 	Header        map[string]string       // the request's own headers, in any case; may be nil
 	FromConnector bool                    // asked for by the connector, not by the page
+	Redirect      bool                    // a hop of a redirect
+	Page          string                  // URL of the document that the tab holds meanwhile
 	Tokens        func(value string) bool // whether the page holds the value; nil: it holds none
 }
 
@@ -151,6 +153,16 @@ func (g *Guard) CheckNavigation(u origin.URL) error {
 		Method: "GET", URL: u.String(), BodyComplete: true, Kind: KindDocument, FromConnector: true,
 		Tokens: func(string) bool { return true },
 	}, false)
+	return err
+}
+
+// CheckFetch returns nil if the connector may send a request by reads or writes:
+// what its pages may load for themselves is not for it. It counts nothing and
+// leaves tokens to Decide, which sees the request itself.
+func (g *Guard) CheckFetch(o Observed) error {
+	o.FromConnector, o.BodyComplete, o.Kind = true, true, KindFetch
+	o.Tokens = func(string) bool { return true }
+	_, err := g.judge(o, false)
 	return err
 }
 
@@ -297,10 +309,15 @@ func (g *Guard) signIn(r *seen) (Verdict, bool) {
 	if r.FromConnector {
 		return Verdict{}, false
 	}
-	if g.IsLogin(r.url) && r.isPlainGet() && (r.kind.isDocument() || r.kind.isResource()) {
+	// Only a redirect leads there, and only it or the provider's own page leads
+	// back: a link, a form or a script of the application's page is none of it,
+	// or a read tool could write by clicking one.
+	page, err := origin.ParseURL(r.Page)
+	there := err == nil && g.IsLogin(page)
+	if g.IsLogin(r.url) && r.isPlainGet() && (there && r.kind.isResource() || r.kind.isDocument() && (there || r.Redirect)) {
 		return Verdict{List: ListLogin}, true
 	}
-	if !r.kind.isDocument() || !g.isGranted(r) {
+	if !r.kind.isDocument() || !g.isGranted(r) || !there && !r.Redirect {
 		return Verdict{}, false
 	}
 	for _, e := range g.login {

@@ -215,11 +215,20 @@ func TestResources(t *testing.T) {
 }
 
 func TestLogin(t *testing.T) {
+	redirected := func(o *guard.Observed) { o.Redirect = true }
+	atProvider := func(o *guard.Observed) { o.Page = idp + "/authorize" }
+	atSite := func(o *guard.Observed) { o.Page = rt + "/Ticket/Display.html?id=12" }
 	check(t, tracker, []decision{
-		{"redirect to the provider", get(guard.KindDocument, idp+"/authorize?client_id=1;x"), guard.ListLogin},
-		{"its style", get(guard.KindStylesheet, idp+"/a.css"), guard.ListLogin},
-		{"login page with where to go next", get(guard.KindDocument, rt+"/NoAuth/Login.html?next=abc&next=d"), guard.ListLogin},
-		{"callback", post(rt+"/oidc/callback", form, "code=1;&state=2&state=3"), guard.ListLogin},
+		{"redirect to the provider", with(get(guard.KindDocument, idp+"/authorize?client_id=1;x"), redirected), guard.ListLogin},
+		{"link to the provider", with(get(guard.KindDocument, idp+"/authorize"), atSite), none},
+		{"link at the provider", with(get(guard.KindDocument, idp+"/next"), atProvider), guard.ListLogin},
+		{"its style", with(get(guard.KindStylesheet, idp+"/a.css"), atProvider), guard.ListLogin},
+		{"picture from the provider", with(get(guard.KindImage, idp+"/steal?data=1"), atSite), none},
+		{"login page with where to go next", with(get(guard.KindDocument, rt+"/NoAuth/Login.html?next=abc&next=d"), redirected), guard.ListLogin},
+		{"link to the login page", with(get(guard.KindDocument, rt+"/NoAuth/Login.html?confirm=1"), atSite), none},
+		{"callback", with(post(rt+"/oidc/callback", form, "code=1;&state=2&state=3"), atProvider), guard.ListLogin},
+		{"callback from the site's own page", with(post(rt+"/oidc/callback", form, "body=chosen"), atSite), none},
+		{"callback from nowhere", post(rt+"/oidc/callback", form, "body=chosen"), none},
 		{"POST at the provider", post(idp+"/authorize", form, "a=b"), none},
 		{"connector goes to the provider", with(get(guard.KindDocument, idp+"/"), func(o *guard.Observed) { o.FromConnector = true }), none},
 		{"connector goes to the login page", with(get(guard.KindDocument, rt+"/NoAuth/Login.html"), func(o *guard.Observed) { o.FromConnector = true }), none},

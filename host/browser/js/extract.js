@@ -103,7 +103,9 @@ class Extractor {
       case "lines": return lines(e);
       case "pre": return pre(e);
       case "owntext": return ownText(e);
-      case "attr": return dom.attr(e, c.attr);
+      case "attr":
+        if (isPassword(e) && c.attr.toLowerCase() === "value") throw new Fault("capability_denied", `${at}a password is not read`);
+        return dom.attr(e, c.attr);
       case "url": return this.url(dom.attr(e, c.attr || "href"));
       case "value":
         if (isPassword(e)) throw new Fault("capability_denied", `${at}a password is not read`);
