@@ -47,12 +47,7 @@ func Launch(ctx context.Context, o Options) (*Browser, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A service worker that another tab of this profile registered would send
-	// requests that no guard sees.
-	if err := os.RemoveAll(filepath.Join(o.ProfileDir, "Default", "Service Worker")); err != nil {
-		return nil, errors.Join(fmt.Errorf("removing service workers: %w", err), lock.Close())
-	}
-	if err := quietPreferences(o.ProfileDir); err != nil {
+	if err := prepareProfile(o.ProfileDir); err != nil {
 		return nil, errors.Join(err, lock.Close())
 	}
 	ctx, cancel := context.WithTimeout(ctx, launchTimeout)
@@ -209,4 +204,14 @@ func (b *Browser) kill() {
 	b.proc.kill()
 	b.cancel()
 	b.conn.end(errGone)
+}
+
+// prepareProfile takes out of a profile what would send requests that no guard
+// sees: pages that are loaded before anybody asks for them, and service workers
+// that a tab which was not ours registered.
+func prepareProfile(dir string) error {
+	if err := os.RemoveAll(filepath.Join(dir, "Default", "Service Worker")); err != nil {
+		return fmt.Errorf("removing service workers: %w", err)
+	}
+	return quietPreferences(dir)
 }
