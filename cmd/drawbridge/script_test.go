@@ -55,7 +55,7 @@ var buildWorker = sync.OnceValue(func() error {
 	if err != nil || !raceEnabled {
 		return err
 	}
-	if msg, err := exec.Command("go", "build", "-o", plainWorker(command), ".").CombinedOutput(); err != nil { //nolint:noctx // once for all tests
+	if msg, err := exec.Command("go", "build", "-o", plainWorker(command), ".").CombinedOutput(); err != nil {
 		return fmt.Errorf("building the worker: %w\n%s", err, msg)
 	}
 	return nil
