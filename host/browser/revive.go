@@ -29,7 +29,9 @@ func (p *Page) revive(ctx context.Context) error {
 		}
 		force()
 	}
-	short, cancel := context.WithTimeout(ctx, patience)
+	// The renderer ends for certain, but on a loaded machine not at once; until it
+	// has, it would take the next navigation with it.
+	short, cancel := context.WithTimeout(ctx, 5*patience)
 	defer cancel()
 	err := p.await(short, func() bool { return p.crashed })
 	if ctx.Err() == nil && p.gone() == nil {
