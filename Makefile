@@ -9,6 +9,10 @@ DRAWBRIDGE := $(BIN)/drawbridge
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 WASI    := GOOS=wasip1 GOARCH=wasm
 
+# Packages whose tests drive Chromium: one at a time, so that they don't take
+# each other's processors.
+BROWSERS := /(host/browser|test/e2e|cmd/drawbridge)$$
+
 .DEFAULT_GOAL := build
 .PHONY: build demo test test-sites check lint fuzz bench mutants deps clean help
 
@@ -26,7 +30,8 @@ demo: deps build ## run the main job from start to end; KEEP=1 leaves the host r
 	@$(DRAWBRIDGE) demo --source $(CURDIR) $(if $(KEEP),--keep)
 
 test: deps ## all tests, with real Chromium, real Git and real keys
-	$(GO) test -race -shuffle=on -timeout 20m ./...
+	$(GO) test -race -shuffle=on -timeout 20m $$($(GO) list ./... | grep -Ev '$(BROWSERS)')
+	$(GO) test -race -shuffle=on -timeout 25m -p 1 $$($(GO) list ./... | grep -E '$(BROWSERS)')
 	@test/scripts/not-run.sh
 
 test-sites: deps build ## end-to-end tests against Request Tracker from its Debian package
