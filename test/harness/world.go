@@ -2,11 +2,13 @@ package harness
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -175,6 +177,13 @@ func (w *World) Browser() *browser.Browser {
 // logger writes to the test's log.
 func (w *World) logger() *slog.Logger {
 	return slog.New(slog.NewTextHandler(w.T.Output(), nil))
+}
+
+// NewClient makes later calls those of another client: the gate asks for each of
+// them only so often.
+func (w *World) NewClient() {
+	id := rand.Text()[:8]
+	w.principal = host.Principal{ID: "client-" + id, Name: "test-client-" + strings.ToLower(id)}
 }
 
 // Call runs one tool call as the world's client, within two minutes.

@@ -99,12 +99,14 @@ func attackError(id int, res host.CallResult) error {
 type writer struct{ *rig }
 
 func (w writer) Attack(_ context.Context, a Attack) error {
+	w.NewClient()
 	return attackError(12, w.CallApproved("puppet_touch", object{"id": 12, "text": "approved", "calls": hostCalls(12, a)})) //nolint:contextcheck // the world has the test's
 }
 
 // All does several in one call, whatever becomes of each, and returns what the
 // call came to.
 func (w writer) All(_ context.Context, attacks ...Attack) (json.RawMessage, error) {
+	w.NewClient()
 	res := w.CallApproved("puppet_touch", object{"id": 12, "text": "approved", "tolerate": true, "calls": hostCalls(12, attacks...)}) //nolint:contextcheck // the world has the test's
 	if res.Err != nil {
 		return nil, res.Err
