@@ -94,23 +94,28 @@ func TestTapKeepsTheAnswersApart(t *testing.T) {
 	if err := tp.Write(ctx, &cdproto.Message{ID: 7, Method: "Runtime.callFunctionOn", Params: []byte(`{"arguments":[{"value":"extract"}]}`)}); err != nil {
 		t.Fatal(err)
 	}
-	go func() { p.answers <- &cdproto.Message{ID: firstRaw + 1, Result: []byte(`{}`)} }()
+	var first cdproto.Message // the answer to the host's own message
+	if err := tp.Read(ctx, &first); err != nil || first.ID != 7 {
+		t.Fatalf("the host read message %d, %v", first.ID, err)
+	}
 	got := make(chan cdproto.Message, 1)
 	go func() {
 		var m cdproto.Message
 		_ = tp.Read(ctx, &m)
 		got <- m
 	}()
-	if n, err := tp.raw(ctx); err != nil || n != 2 {
+	if n, err := tp.raw(ctx); err != nil || n != len(answerText) {
 		t.Fatalf("raw = %d, %v", n, err)
 	}
-	p.answers <- &cdproto.Message{ID: 7}
-	if m := <-got; m.ID != 7 {
-		t.Errorf("the host read message %d", m.ID)
+	p.answers <- &cdproto.Message{ID: 8}
+	if m := <-got; m.ID != 8 {
+		t.Errorf("the host read message %d, want the one after the tap's own", m.ID)
 	}
 }
 
-// A pipe is a browser that answers what the test says.
+const answerText = `{}`
+
+// A pipe is a browser that answers every message, once it was written.
 type pipe struct{ answers chan *cdproto.Message }
 
 func (p *pipe) Read(ctx context.Context, m *cdproto.Message) error {
@@ -122,5 +127,10 @@ func (p *pipe) Read(ctx context.Context, m *cdproto.Message) error {
 		return ctx.Err()
 	}
 }
-func (p *pipe) Write(context.Context, *cdproto.Message) error { return nil }
-func (p *pipe) Close() error                                  { return nil }
+
+func (p *pipe) Write(_ context.Context, m *cdproto.Message) error {
+	p.answers <- &cdproto.Message{ID: m.ID, Result: []byte(answerText)}
+	return nil
+}
+
+func (p *pipe) Close() error { return nil }
