@@ -100,7 +100,8 @@ func (g *grantedPage) body(ctx context.Context, b *abi.FetchBody, f *browser.Fet
 }
 
 // tokens fills in the form tokens that fields ask for, read from the page in one
-// message. The module never sees them.
+// message, so that a module need not carry them. It could read them all the same,
+// as it could any other hidden field.
 func (g *grantedPage) tokens(ctx context.Context, fields []abi.Field) ([]abi.Field, error) {
 	fields = slices.Clone(fields)
 	var selectors []string

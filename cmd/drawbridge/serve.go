@@ -47,7 +47,6 @@ type daemon struct {
 	control *control.Server
 	started time.Time
 	http    string // host:port
-	stop    context.CancelFunc
 	logger  *slog.Logger
 	worker  []string
 }
@@ -68,7 +67,7 @@ func (a *app) serve(ctx context.Context, port int) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
-	d := &daemon{stop: stop, started: time.Now(), logger: newLogger(a.stderr), control: &control.Server{Version: version}, worker: a.worker}
+	d := &daemon{started: time.Now(), logger: newLogger(a.stderr), control: &control.Server{Version: version}, worker: a.worker}
 	if d.parts, err = build(ctx, dirs, d); err != nil {
 		return err
 	}
@@ -129,9 +128,6 @@ func (d *daemon) Status() control.Status {
 	path, _ := browser.Find() // empty if there is none; doctor says more
 	return control.Status{Version: version, PID: os.Getpid(), HTTP: d.http, Started: d.started, Browser: path}
 }
-
-// Stop ends the daemon.
-func (d *daemon) Stop() { d.stop() }
 
 func newLogger(w io.Writer) *slog.Logger {
 	return slog.New(slog.NewTextHandler(w, nil))

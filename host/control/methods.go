@@ -15,7 +15,6 @@ type method func(ctx context.Context, r *request) (any, error)
 func methods() map[string]method {
 	return map[string]method{
 		"status":              status,
-		"stop":                stop,
 		"confirm":             confirm,
 		"registries.add":      addRegistry,
 		"registries.list":     listRegistries,
@@ -57,11 +56,6 @@ func status(ctx context.Context, r *request) (any, error) {
 		st.Problem[name] = wireError(e)
 	}
 	return st, nil
-}
-
-func stop(_ context.Context, r *request) (any, error) {
-	r.server.Daemon.Stop()
-	return struct{}{}, nil
 }
 
 // ConfirmParams answers a Question; an empty code is a no.

@@ -19,8 +19,7 @@ const (
 	maxEvent  = 8 << 20 // bytes of one event
 )
 
-// headerVersion carries ProtocolVersion in every request; headerCode carries
-// what a person retyped.
+// headerVersion carries ProtocolVersion in every request.
 const headerVersion = "Drawbridge-Protocol"
 
 // An Event is one line of an answer. The last one of an answer has Result or Error.

@@ -37,8 +37,6 @@ type Daemon interface {
 	ServeMCP(ctx context.Context, stream net.Conn, p host.Principal) error
 	// Status describes the daemon.
 	Status() Status
-	// Stop ends the daemon soon.
-	Stop()
 }
 
 // Serve answers on l, a unix socket, until ctx ends.
