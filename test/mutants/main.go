@@ -36,13 +36,22 @@ func run(ctx context.Context, only string, out io.Writer) int {
 		fmt.Fprintln(out, "mutants: no patches found; run it at the top of the repository", err)
 		return 2
 	}
+	dir, err := os.MkdirTemp("", "mutants-")
+	if err == nil {
+		defer func() { _ = os.RemoveAll(dir) }()
+		err = scratch(ctx, dir)
+	}
+	if err != nil {
+		fmt.Fprintln(out, "mutants:", err)
+		return 2
+	}
 	passed, failed := 0, 0
 	for _, p := range paths {
 		if !strings.Contains(filepath.Base(p), only) {
 			continue
 		}
 		start := time.Now()
-		if err := kill(ctx, p); err != nil {
+		if err := kill(ctx, dir, p); err != nil {
 			failed++
 			fmt.Fprintf(out, "SURVIVED %s: %v\n", filepath.Base(p), err)
 			continue
@@ -85,8 +94,10 @@ func parse(data []byte) (mutant, error) {
 	return m, nil
 }
 
-// kill returns nil if the named test fails with the check taken out.
-func kill(ctx context.Context, path string) (err error) {
+// kill returns nil if the named test fails with the check taken out of the copy
+// in dir. The copy is whole again afterwards: all mutants share it, so that only
+// what a patch touches is compiled anew.
+func kill(ctx context.Context, dir, path string) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, perMutant)
 	defer cancel()
 	data, err := os.ReadFile(path)
@@ -97,19 +108,10 @@ func kill(ctx context.Context, path string) (err error) {
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "mutant-")
-	if err != nil {
+	if err := apply(ctx, dir, m.diff); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	if err := scratch(ctx, dir); err != nil {
-		return err
-	}
-	apply := exec.CommandContext(ctx, "git", "apply", "--unidiff-zero", "--recount", "-")
-	apply.Dir, apply.Stdin = dir, bytes.NewReader(m.diff)
-	if msg, err := apply.CombinedOutput(); err != nil {
-		return fmt.Errorf("the patch does not apply: %s", bytes.TrimSpace(msg))
-	}
+	defer func() { err = errors.Join(err, apply(context.WithoutCancel(ctx), dir, m.diff, "--reverse")) }()
 	test := exec.CommandContext(ctx, "go", "test", "-count=1", "-run", "^"+m.test+"$", m.pkg)
 	test.Dir = dir
 	msg, err := test.CombinedOutput()
@@ -118,6 +120,17 @@ func kill(ctx context.Context, path string) (err error) {
 		return fmt.Errorf("%s %s passes without the check", m.pkg, m.test)
 	case !bytes.Contains(msg, []byte("--- FAIL")):
 		return fmt.Errorf("%s %s did not fail by an assertion:\n%s", m.pkg, m.test, msg)
+	}
+	return nil
+}
+
+// apply applies a diff to the copy in dir, or takes it back.
+func apply(ctx context.Context, dir string, diff []byte, flags ...string) error {
+	args := append([]string{"apply", "--unidiff-zero", "--recount"}, flags...)
+	cmd := exec.CommandContext(ctx, "git", append(args, "-")...)
+	cmd.Dir, cmd.Stdin = dir, bytes.NewReader(diff)
+	if msg, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("the patch does not apply: %s", bytes.TrimSpace(msg))
 	}
 	return nil
 }
