@@ -246,15 +246,24 @@ func (c *call) result(ctx context.Context, err error) CallResult {
 	if err != nil {
 		e = c.outcome(err)
 	}
-	c.host.journal.end(ctx, c, e)
+	written := c.host.journal.end(ctx, c, e)
 	if e == nil {
 		return CallResult{Structured: c.out, AuditID: c.id, Origin: string(c.tool.conn.site.base.Origin())}
 	}
 	if e.Code == abi.ErrInternal {
 		c.host.opts.Logger.ErrorContext(ctx, "call", slog.String("call", c.id), slog.Any("error", err))
-		e = &abi.Error{Code: abi.ErrInternal, Msg: "internal error, in the audit log as " + c.id}
+		e = internalError(c.id, written)
 	}
 	return CallResult{Err: e, AuditID: c.id}
+}
+
+// internalError tells a caller no more than where to look.
+func internalError(id string, written bool) *abi.Error {
+	e := &abi.Error{Code: abi.ErrInternal, Msg: "internal error, in the audit log as " + id, Hint: "drawbridge audit"}
+	if !written {
+		e.Msg, e.Hint = "internal error, in the daemon's log as "+id+"; the audit log could not be written", "drawbridge logs"
+	}
+	return e
 }
 
 // outcome says what an error means for the caller. Once a write went out, no

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"io"
 	"net"
 
 	"github.com/spf13/cobra"
@@ -21,7 +19,7 @@ func (a *app) mcpCmd() *cobra.Command {
 	return cmd
 }
 
-// mcp copies bytes between the client and the daemon, which speaks the
+// mcp carries messages between the client and the daemon, which speaks the
 // protocol; so every client shares one browser, one consent and one audit log.
 func (a *app) mcp(ctx context.Context, client string) error {
 	d, err := a.daemon(ctx)
@@ -35,14 +33,16 @@ func (a *app) mcp(ctx context.Context, client string) error {
 	defer func() { _ = conn.Close() }()
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
+	r := &relay{}
 	go func() {
-		_, _ = io.Copy(conn, a.stdin) // its end is the client's end
+		_ = r.fromClient(conn, a.stdin) // its end is the client's end
 		closeWrite(conn)
 	}()
-	if _, err := io.Copy(a.stdout, conn); err != nil && !errors.Is(err, net.ErrClosed) {
-		return err
+	err = r.toClient(a.stdout, conn)
+	if ctx.Err() != nil {
+		return nil // somebody ended us
 	}
-	return nil
+	return err
 }
 
 // closeWrite tells the daemon that the client says no more, so that it can

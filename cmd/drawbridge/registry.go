@@ -26,7 +26,7 @@ func (a *app) registryAddCmd() *cobra.Command {
 		Args:  cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, err := signing.ParseFingerprint(args[1]); err != nil {
-				return usageError{err}
+				return usage(err)
 			}
 			where, err := registryURL(args[0])
 			if err != nil {
