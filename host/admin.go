@@ -42,6 +42,12 @@ type PluginInfo struct {
 	Hint        string   `json:"hint,omitempty"`
 }
 
+// WithTransfer returns a context whose operations tell how far a transfer from a
+// registry is, in percent.
+func WithTransfer(ctx context.Context, report func(what string, percent int)) context.Context {
+	return registry.WithTransfer(ctx, report)
+}
+
 func registryInfo(r registry.Registry) RegistryInfo {
 	return RegistryInfo{ID: r.ID, URL: r.URL, Fingerprint: string(r.Pinned), Snapshot: r.Snapshot, Expires: r.Expires}
 }
@@ -51,6 +57,9 @@ func registryInfo(r registry.Registry) RegistryInfo {
 func (h *Host) AddRegistry(ctx context.Context, url, fingerprint string, show func(Question) error) (RegistryInfo, error) {
 	fpr, err := signing.ParseFingerprint(fingerprint)
 	if err != nil {
+		return RegistryInfo{}, err
+	}
+	if err := registry.CheckAddress(url); err != nil {
 		return RegistryInfo{}, err
 	}
 	lines := []string{

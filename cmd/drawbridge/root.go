@@ -9,6 +9,7 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/drawbridge-mcp/drawbridge/host/control"
 	"github.com/drawbridge-mcp/drawbridge/host/platform"
@@ -130,11 +131,26 @@ func (a *app) waiting(w control.Waiting) {
 
 func (a *app) progress(p control.Progress) {
 	switch {
+	case p.Passing:
+		a.passing(p)
 	case p.Message != "":
 		a.note("%s", p.Message)
 	case p.Total > 0:
 		a.note("%.0f of %.0f", p.Done, p.Total)
 	}
+}
+
+// passing shows what is true for a moment, on a terminal alone.
+func (a *app) passing(p control.Progress) {
+	f, ok := a.stderr.(*os.File)
+	if a.json || !ok || !term.IsTerminal(int(f.Fd())) {
+		return
+	}
+	end := ""
+	if p.Done >= p.Total {
+		end = "\n"
+	}
+	fmt.Fprintf(a.stderr, "\r%s: %.0f %%%s", redact.Visible(p.Message), p.Done/p.Total*100, end)
 }
 
 // executable is this program, which is also the daemon and the worker.

@@ -91,7 +91,14 @@ func addRegistry(ctx context.Context, r *request) (any, error) {
 	if err := r.params(&p); err != nil {
 		return nil, err
 	}
-	return r.server.Host.AddRegistry(ctx, p.URL, p.Fingerprint, r.ask)
+	return r.server.Host.AddRegistry(r.transfers(ctx), p.URL, p.Fingerprint, r.ask)
+}
+
+// transfers makes the caller hear how far Git's transfers are.
+func (r *request) transfers(ctx context.Context) context.Context {
+	return host.WithTransfer(ctx, func(what string, percent int) {
+		_ = r.send(Event{Progress: &Progress{Done: float64(percent), Total: 100, Message: what, Passing: true}}) // the caller may be gone
+	})
 }
 
 func listRegistries(ctx context.Context, r *request) (any, error) {
@@ -127,7 +134,7 @@ func install(ctx context.Context, r *request) (any, error) {
 	if err := r.params(&p); err != nil {
 		return nil, err
 	}
-	return r.server.Host.Install(ctx, p.Ref, p.Settings, r.ask, func(message string) {
+	return r.server.Host.Install(r.transfers(ctx), p.Ref, p.Settings, r.ask, func(message string) {
 		_ = r.send(Event{Progress: &Progress{Message: message}}) // the caller may be gone
 	})
 }

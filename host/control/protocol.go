@@ -36,6 +36,8 @@ type Progress struct {
 	Done    float64 `json:"done"`
 	Total   float64 `json:"total,omitempty"`
 	Message string  `json:"message,omitempty"`
+	// Passing is for a terminal alone, each in the place of the one before.
+	Passing bool `json:"passing,omitempty"`
 }
 
 // Waiting tells a caller that its call waits for a person, who decides elsewhere.
