@@ -17,8 +17,10 @@ import (
 	"github.com/drawbridge-mcp/drawbridge/host"
 	"github.com/drawbridge-mcp/drawbridge/host/browser"
 	"github.com/drawbridge-mcp/drawbridge/host/control"
+	"github.com/drawbridge-mcp/drawbridge/host/logfile"
 	"github.com/drawbridge-mcp/drawbridge/host/mcpserver"
 	"github.com/drawbridge-mcp/drawbridge/host/platform"
+	"github.com/drawbridge-mcp/drawbridge/host/redact"
 )
 
 // httpPortVar names the environment variable that sets the port of MCP over HTTP.
@@ -32,12 +34,26 @@ func (a *app) serveCmd() *cobra.Command {
 	if v, err := strconv.Atoi(a.getenv(httpPortVar)); err == nil {
 		port = v
 	}
+	o := serveOptions{level: logLevel{slog.LevelInfo}}
+	_ = o.level.Set(a.getenv(logLevelVar)) // what is no level changes nothing
 	cmd := &cobra.Command{
 		Use: "serve", Short: "run the daemon in the foreground", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), port) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), o) },
 	}
-	cmd.Flags().IntVar(&port, "port", port, "port of MCP over HTTP on 127.0.0.1; 0 picks a free one")
+	cmd.Flags().IntVar(&o.port, "port", port, "port of MCP over HTTP on 127.0.0.1; 0 picks a free one")
+	cmd.Flags().Var(&o.level, "log-level", "log from this level on: debug, info, warn or error; also "+logLevelVar)
+	cmd.Flags().BoolVar(&o.quiet, "quiet", false, "log to the log file alone, not to standard error too")
 	return cmd
+}
+
+// logLevelVar names the environment variable that sets what a daemon logs.
+const logLevelVar = "DRAWBRIDGE_LOG_LEVEL"
+
+// serveOptions are the flags of serve.
+type serveOptions struct {
+	port  int
+	level logLevel
+	quiet bool
 }
 
 // A daemon is the one process that owns the browser.
@@ -48,10 +64,11 @@ type daemon struct {
 	started time.Time
 	http    string // host:port
 	logger  *slog.Logger
+	secrets *redact.Redactor // what it knows stands in no log
 	worker  []string
 }
 
-func (a *app) serve(ctx context.Context, port int) (err error) {
+func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	platform.KeepPrivate() // Git and the browser have modes of their own
@@ -67,12 +84,18 @@ func (a *app) serve(ctx context.Context, port int) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
-	d := &daemon{started: time.Now(), logger: newLogger(a.stderr), control: &control.Server{Version: version}, worker: a.worker}
+	d := &daemon{started: time.Now(), secrets: redact.New(), control: &control.Server{Version: version}, worker: a.worker}
+	log, err := logfile.Open(logfile.Options{Path: dirs.Journal()})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	d.logger = a.newLogger(o, log, d.secrets)
 	if d.parts, err = build(ctx, dirs, d); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.parts.close()) }()
-	return d.listen(ctx, dirs, lock, port)
+	return d.listen(ctx, dirs, lock, o.port)
 }
 
 // listen opens both doors and serves until ctx ends.
@@ -129,8 +152,15 @@ func (d *daemon) Status() control.Status {
 	return control.Status{Version: version, PID: os.Getpid(), HTTP: d.http, Started: d.started, Browser: path}
 }
 
-func newLogger(w io.Writer) *slog.Logger {
-	return slog.New(slog.NewTextHandler(w, nil))
+// newLogger logs to the file, as JSON, and to standard error, for a person or a
+// service manager; without secrets.
+func (a *app) newLogger(o serveOptions, file io.Writer, secrets *redact.Redactor) *slog.Logger {
+	opts := &slog.HandlerOptions{Level: o.level.Level, ReplaceAttr: secrets.Attr}
+	var h slog.Handler = slog.NewJSONHandler(file, opts)
+	if !o.quiet {
+		h = slog.NewMultiHandler(h, slog.NewTextHandler(a.stderr, opts))
+	}
+	return slog.New(h)
 }
 
 func (a *app) stopCmd() *cobra.Command {
