@@ -133,7 +133,7 @@ func (c *call) identify(ctx context.Context) error {
 
 func (c *call) allow(ctx context.Context) error {
 	var err error
-	if c.grant, err = c.host.gate.Allow(ctx, c.subject()); err != nil {
+	if c.grant, err = c.host.gate.AllowAsking(ctx, c.subject(), c.req.Ask.toGate()); err != nil {
 		return err
 	}
 	c.args = c.grant.Args // what was allowed is what runs
@@ -254,7 +254,7 @@ func (c *call) result(ctx context.Context, err error) CallResult {
 		c.host.opts.Logger.ErrorContext(ctx, "call", slog.String("call", c.id), slog.Any("error", err))
 		e = &abi.Error{Code: abi.ErrInternal, Msg: "internal error, in the audit log as " + c.id}
 	}
-	return CallResult{Err: e, AuditID: c.id}
+	return CallResult{Err: e, AuditID: c.id, Confirm: confirmationOf(err)}
 }
 
 // outcome says what an error means for the caller. Once a write went out, no

@@ -249,10 +249,10 @@ func TestReplyExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGate(t, trusting())
 		_, state := ask(t, g, subject())
-		<-time.After(AnswerWithin - time.Second)
-		_, fresh := ask(t, g, subject())
-		<-time.After(time.Second)
+		<-time.After(AnswerWithin)
 		wantCode(t, "expired", retry(g, subject(), state, AnswerYes), abi.ErrConfirmationDenied)
+		_, fresh := ask(t, g, subject())
+		<-time.After(AnswerWithin - time.Second)
 		if a := retry(g, subject(), fresh, AnswerYes); a.err != nil {
 			t.Error(a.err)
 		}

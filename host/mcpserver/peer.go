@@ -24,7 +24,8 @@ type peer struct {
 	session *session // of the old era
 
 	mu      sync.Mutex
-	flights map[string]*flight // by the key of the request's id
+	flights map[string]*flight                // by the key of the request's id
+	asked   map[string]chan<- json.RawMessage // by the key of our request's id: where its result goes
 }
 
 // A flight is a request that has not been answered.
@@ -34,12 +35,16 @@ type flight struct {
 }
 
 func (s *Server) newPeer(who host.Principal) *peer {
-	return &peer{srv: s, who: who, session: &session{}, flights: map[string]*flight{}}
+	return &peer{srv: s, who: who, session: &session{}, flights: map[string]*flight{}, asked: map[string]chan<- json.RawMessage{}}
 }
 
 // A stream carries frames to the client of one request. An error means that the
 // client is gone.
-type stream interface{ send(frame) error }
+type stream interface {
+	send(frame) error
+	// carries reports whether a frame before the reply reaches the client.
+	carries() bool
+}
 
 // A request is what the handlers below mcp-go need to know.
 type request struct {

@@ -132,7 +132,8 @@ func (c *lineConn) receive(ctx context.Context, l line) {
 		c.write(errorFrame(m.id, err))
 	case err != nil:
 		c.write(errorFrame(nil, err))
-	case m.method == "": // an answer to a request that was never made
+	case m.method == "":
+		c.peer.answered(m)
 	case m.notification():
 		if m.method == string(mcp.MethodNotificationCancelled) {
 			c.peer.cancel(m)
@@ -208,3 +209,5 @@ func (l *lines) send(f frame) error {
 	}
 	return nil
 }
+
+func (*lines) carries() bool { return true }
