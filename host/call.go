@@ -247,6 +247,9 @@ func (c *call) result(ctx context.Context, err error) CallResult {
 		e = c.outcome(err)
 	}
 	c.host.journal.end(ctx, c, e)
+	if c.tool != nil {
+		c.host.health.note(c.tool.conn.def.ID, e, c.host.now())
+	}
 	if e == nil {
 		return CallResult{Structured: c.out, AuditID: c.id, Origin: string(c.tool.conn.site.base.Origin())}
 	}

@@ -41,6 +41,7 @@ type Host struct {
 	tabs    *tabs
 	journal *journal
 	redact  *redact.Redactor
+	health  healths
 	catalog atomic.Pointer[catalog]
 
 	// Questions are what waits for a person beside the gate's approvals.

@@ -21,6 +21,7 @@ import (
 
 // An askBackend has one destructive tool behind a real gate.
 type askBackend struct {
+	quiet
 	gate  *gate.Gate
 	ran   atomic.Int64
 	via   atomic.Value // gate.Via of the last run

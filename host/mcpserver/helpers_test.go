@@ -21,6 +21,17 @@ import (
 // patience is how long a test waits for what should come at once.
 const patience = 20 * time.Second
 
+// quiet is the part of a backend that a test doesn't look at.
+type quiet struct{}
+
+func (quiet) Connectors(context.Context, host.Principal) ([]host.ConnectorInfo, []host.PluginProblem) {
+	return nil, nil
+}
+
+func (quiet) Audit(context.Context, host.Principal, string, int) ([]host.AuditCall, error) {
+	return nil, nil
+}
+
 // A fakeBackend has tools that do as their names say.
 type fakeBackend struct {
 	mu      sync.Mutex

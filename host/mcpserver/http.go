@@ -223,7 +223,7 @@ func (h *httpHandler) delete(w http.ResponseWriter, r *http.Request, who host.Pr
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// get streams what belongs to no request: that the tools changed.
+// get streams what belongs to no request: that the lists changed.
 func (h *httpHandler) get(w http.ResponseWriter, r *http.Request, who host.Principal) {
 	if !acceptsStream(r) {
 		refuse(w, http.StatusNotAcceptable, "text/event-stream must be accepted")
@@ -259,7 +259,7 @@ func (h *httpHandler) get(w http.ResponseWriter, r *http.Request, who host.Princ
 				return
 			}
 		case <-changed:
-			if out.send(listChanged(nil)) != nil {
+			if sendAll(out, listsChanged(everyList(), nil)) != nil {
 				return
 			}
 		}

@@ -23,6 +23,12 @@ type Backend interface {
 	Tools(ctx context.Context, p host.Principal) []host.ToolDef
 	// Call runs one call until ctx ends. The request's Tool is a dotted id.
 	Call(ctx context.Context, r host.CallRequest) host.CallResult
+	// Connectors returns the connectors that p may see, and the plugins that are
+	// not loaded. It must be cheap.
+	Connectors(ctx context.Context, p host.Principal) ([]host.ConnectorInfo, []host.PluginProblem)
+	// Audit returns p's own calls, newest first, before the one with an id if that
+	// is given; not_found if p has no such call.
+	Audit(ctx context.Context, p host.Principal, before string, limit int) ([]host.AuditCall, error)
 }
 
 // A NameStyle says how tools are named in tools/list. A call may use the listed
@@ -91,9 +97,12 @@ func New(b Backend, o Options) *Server {
 		server.WithCacheHints(0, mcp.CacheScopePrivate),
 		server.WithInstructions(or(o.Instructions, defaultInstructions)),
 		server.WithToolFilter(listedTools),
+		server.WithResourceCapabilities(false, true),
+		server.WithHooks(hooks()),
 	)
-	// One tool stands for all: see RATIONALE.md.
+	// One of each stands for all: see RATIONALE.md.
 	s.mcp.AddTool(mcp.NewTool(proxyTool), s.callTool)
+	s.mcp.AddResource(mcp.NewResource(proxyResource, "proxy"), s.readResource)
 	return s
 }
 
@@ -105,8 +114,8 @@ func or(v, byDefault string) string {
 	return v
 }
 
-// ToolsChanged tells the clients that listen that tools/list has another answer
-// now. Any number of calls within a tenth of a second become one notification.
+// ToolsChanged tells the clients that listen that tools/list, and the other lists
+// of what connectors offer, have another answer now. Any number of calls within a tenth of a second become one notification.
 func (s *Server) ToolsChanged() { s.hub.changed() }
 
 // Close ends the streams that only listen, so that an HTTP server that shuts down

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -138,11 +139,16 @@ func (c *lineConn) receive(ctx context.Context, l line) {
 		if m.method == string(mcp.MethodNotificationCancelled) {
 			c.peer.cancel(m)
 		}
-	case m.method == string(mcp.MethodToolsCall), m.method == string(mcp.MethodSubscriptionsListen):
+	case takesTime(mcp.MCPMethod(m.method)):
 		c.start(ctx, m, int64(len(l.data)))
 	default:
 		c.write(c.peer.answer(ctx, m, c.out).frame)
 	}
+}
+
+// takesTime reports whether a method does more than look something up in memory.
+func takesTime(method mcp.MCPMethod) bool {
+	return slices.Contains([]mcp.MCPMethod{mcp.MethodToolsCall, mcp.MethodSubscriptionsListen, mcp.MethodResourcesRead}, method)
 }
 
 // start answers a request in a goroutine of its own, within the limits.
@@ -168,7 +174,7 @@ func (c *lineConn) start(ctx context.Context, m *message, size int64) {
 // codeBusy is from the range that JSON-RPC leaves to servers.
 const codeBusy = -32000
 
-// announce tells a client of the old era, once it is initialized, that the tools
+// announce tells a client of the old era, once it is initialized, that the lists
 // changed.
 func (c *lineConn) announce(ctx context.Context) {
 	changed, stop := c.peer.srv.hub.listen()
@@ -179,7 +185,9 @@ func (c *lineConn) announce(ctx context.Context) {
 			return
 		case <-changed:
 			if c.peer.session.Initialized() {
-				c.write(listChanged(nil))
+				for _, f := range listsChanged(everyList(), nil) {
+					c.write(f)
+				}
 			}
 		}
 	}

@@ -95,7 +95,7 @@ func listedTools(ctx context.Context, registered []mcp.Tool) []mcp.Tool {
 	if !ok || r.method != string(mcp.MethodToolsList) {
 		return registered
 	}
-	return r.listed
+	return r.lists.tools
 }
 
 // listedNames names each tool in the server's style.
