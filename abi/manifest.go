@@ -188,7 +188,7 @@ type Prompt struct {
 	Title       string           `json:"title"`
 	Description string           `json:"description"` // at most 1 KiB
 	Arguments   []PromptArgument `json:"arguments,omitempty"`
-	Text        string           `json:"text"` // at most 4 KiB; "{name}" stands for an argument, which is put in in quotes, on one line
+	Text        string           `json:"text"` // at most 4 KiB; "{name}" stands for an argument, which goes there in quotes, on one line
 }
 
 // A PromptArgument is one value that the user gives. It is a text of at most

@@ -137,7 +137,7 @@ func TestParseManifestRefuses(t *testing.T) {
 		{"prompt name", `name: triage`, `name: Triage`, "prompts[0].name"},
 		{"long prompt name", `name: triage`, `name: ` + strings.Repeat("a", 38), "longer than 46 bytes"},
 		{"instruction in a prompt", `Read ticket {id} and`, `<SYSTEM> Read ticket {id} and`, "prompts[0].text: holds markup"},
-		{"hidden in a prompt", `Read ticket {id} and`, `Read` + "​" + ` ticket {id} and`, "prompts[0].text: holds the character U+200B"},
+		{"hidden in a prompt", `Read ticket {id} and`, `Read` + "\u200b" + ` ticket {id} and`, "prompts[0].text: holds the character U+200B"},
 		{"long prompt", `Read ticket {id} and`, strings.Repeat("Read {id} ", 420), "prompts[0].text: longer than 4096 bytes"},
 		{"unknown placeholder", `Propose a {tone}`, `Propose a {mood}`, "no argument is called {mood}"},
 		{"argument that is not used", `Propose a {tone}`, `Propose an`, "the text has no {tone}"},

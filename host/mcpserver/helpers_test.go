@@ -32,6 +32,12 @@ func (quiet) Audit(context.Context, host.Principal, string, int) ([]host.AuditCa
 	return nil, nil
 }
 
+func (quiet) Prompts(context.Context, host.Principal) []host.PromptDef { return nil }
+
+func (quiet) Prompt(context.Context, host.Principal, string, map[string]string) (host.PromptDef, string, error) {
+	return host.PromptDef{}, "", errors.New("no prompts")
+}
+
 // A fakeBackend has tools that do as their names say.
 type fakeBackend struct {
 	mu      sync.Mutex

@@ -61,7 +61,7 @@ func (h *hub) listen() (changed <-chan struct{}, stop func()) {
 
 // everyList is what a client of the old era hears of.
 func everyList() mcp.SubscriptionFilter {
-	return mcp.SubscriptionFilter{ToolsListChanged: true, ResourcesListChanged: true}
+	return mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true}
 }
 
 // listsChanged are the notifications that a filter asks for: connectors that come or
@@ -77,6 +77,7 @@ func listsChanged(f mcp.SubscriptionFilter, subscription json.RawMessage) []fram
 		method string
 	}{
 		{f.ToolsListChanged, mcp.MethodNotificationToolsListChanged},
+		{f.PromptsListChanged, mcp.MethodNotificationPromptsListChanged},
 		{f.ResourcesListChanged, mcp.MethodNotificationResourcesListChanged},
 	} {
 		if n.wanted {

@@ -20,6 +20,7 @@ type lists struct {
 	tools     []mcp.Tool
 	resources []mcp.Resource
 	templates []mcp.ResourceTemplate
+	prompts   []mcp.Prompt
 	next      string // cursor of the page after this
 }
 
@@ -34,6 +35,8 @@ func (r *request) prepare(ctx context.Context) (err *rpcError) {
 		r.lists.tools = s.listed(ctx, who)
 	case mcp.MethodResourcesList:
 		r.lists.resources, r.lists.next, err = page(r, s.resources(ctx, who), func(v mcp.Resource) string { return v.URI })
+	case mcp.MethodPromptsList:
+		r.lists.prompts, r.lists.next, err = page(r, s.prompts(ctx, who), func(v mcp.Prompt) string { return v.Name })
 	case mcp.MethodResourcesTemplatesList:
 		r.lists.templates, r.lists.next, err = page(r, templates(), func(v mcp.ResourceTemplate) string { return v.Name })
 	}
@@ -50,6 +53,10 @@ func hooks() *server.Hooks {
 	h.AddAfterListResourceTemplates(func(ctx context.Context, _ any, _ *mcp.ListResourceTemplatesRequest, res *mcp.ListResourceTemplatesResult) {
 		l := listsOf(ctx)
 		res.ResourceTemplates, res.NextCursor = l.templates, mcp.Cursor(l.next)
+	})
+	h.AddAfterListPrompts(func(ctx context.Context, _ any, _ *mcp.ListPromptsRequest, res *mcp.ListPromptsResult) {
+		l := listsOf(ctx)
+		res.Prompts, res.NextCursor = l.prompts, mcp.Cursor(l.next)
 	})
 	return h
 }

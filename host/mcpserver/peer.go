@@ -191,7 +191,7 @@ func (p *peer) dispatch(ctx context.Context, r *request) (answer mcp.JSONRPCMess
 }
 
 // forward words a request for mcp-go: the parameters that it needs by their exact
-// names, and the one tool or resource that it knows. The members are JSON already; putting
+// names, and the one tool, prompt or resource that it knows. The members are JSON already; putting
 // them together by hand saves a tenth of the time of a small call.
 func (s *Server) forward(m *message) json.RawMessage {
 	b := make([]byte, 0, 128+len(m.fields["_meta"]))
@@ -203,6 +203,8 @@ func (s *Server) forward(m *message) json.RawMessage {
 	switch mcp.MCPMethod(m.method) {
 	case mcp.MethodToolsCall:
 		b = append(b, `"name":"`+proxyTool+`",`...)
+	case mcp.MethodPromptsGet:
+		b = append(b, `"name":"`+proxyPrompt+`",`...)
 	case mcp.MethodResourcesRead:
 		b = append(b, `"uri":"`+proxyResource+`",`...)
 	}

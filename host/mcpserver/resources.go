@@ -93,13 +93,11 @@ func (s *Server) readResource(ctx context.Context, _ mcp.ReadResourceRequest) ([
 	}
 	uri, ok := text(r.fields["uri"])
 	if !ok || len(uri) > maxURI {
-		r.err = rpcErrorf(mcp.INVALID_PARAMS, "uri must be a string of at most %d bytes", maxURI)
-		return nil, errors.New(r.err.msg)
+		return nil, r.fail(rpcErrorf(mcp.INVALID_PARAMS, "uri must be a string of at most %d bytes", maxURI))
 	}
 	v, err := s.read(ctx, r.peer.who, uri)
 	if err != nil {
-		r.err = r.notRead(ctx, uri, err)
-		return nil, errors.New(r.err.msg)
+		return nil, r.fail(r.notRead(ctx, uri, err))
 	}
 	return []mcp.ResourceContents{mcp.TextResourceContents{URI: uri, MIMEType: mimeJSON, Text: string(marshal(v))}}, nil
 }

@@ -29,6 +29,11 @@ type Backend interface {
 	// Audit returns p's own calls, newest first, before the one with an id if that
 	// is given; not_found if p has no such call.
 	Audit(ctx context.Context, p host.Principal, before string, limit int) ([]host.AuditCall, error)
+	// Prompts returns the prompts that p may see. It must be cheap.
+	Prompts(ctx context.Context, p host.Principal) []host.PromptDef
+	// Prompt returns a prompt's text with arguments put in; not_found or
+	// invalid_args are for p to see.
+	Prompt(ctx context.Context, p host.Principal, name string, args map[string]string) (host.PromptDef, string, error)
 }
 
 // A NameStyle says how tools are named in tools/list. A call may use the listed
@@ -98,10 +103,12 @@ func New(b Backend, o Options) *Server {
 		server.WithInstructions(or(o.Instructions, defaultInstructions)),
 		server.WithToolFilter(listedTools),
 		server.WithResourceCapabilities(false, true),
+		server.WithPromptCapabilities(true),
 		server.WithHooks(hooks()),
 	)
 	// One of each stands for all: see RATIONALE.md.
 	s.mcp.AddTool(mcp.NewTool(proxyTool), s.callTool)
+	s.mcp.AddPrompt(mcp.NewPrompt(proxyPrompt), s.getPrompt)
 	s.mcp.AddResource(mcp.NewResource(proxyResource, "proxy"), s.readResource)
 	return s
 }
