@@ -42,6 +42,7 @@ type Host struct {
 	journal *journal
 	redact  *redact.Redactor
 	health  healths
+	values  valueCache
 	catalog atomic.Pointer[catalog]
 
 	// Questions are what waits for a person beside the gate's approvals.

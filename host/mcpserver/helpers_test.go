@@ -38,6 +38,10 @@ func (quiet) Prompt(context.Context, host.Principal, string, map[string]string) 
 	return host.PromptDef{}, "", errors.New("no prompts")
 }
 
+func (quiet) Complete(context.Context, host.CompleteRequest) (host.Completion, error) {
+	return host.Completion{}, nil
+}
+
 // A fakeBackend has tools that do as their names say.
 type fakeBackend struct {
 	mu      sync.Mutex

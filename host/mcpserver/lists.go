@@ -38,7 +38,7 @@ func (r *request) prepare(ctx context.Context) (err *rpcError) {
 	case mcp.MethodPromptsList:
 		r.lists.prompts, r.lists.next, err = page(r, s.prompts(ctx, who), func(v mcp.Prompt) string { return v.Name })
 	case mcp.MethodResourcesTemplatesList:
-		r.lists.templates, r.lists.next, err = page(r, templates(), func(v mcp.ResourceTemplate) string { return v.Name })
+		r.lists.templates, r.lists.next, err = page(r, s.templates(ctx, who), func(v mcp.ResourceTemplate) string { return v.URITemplate.Raw() })
 	}
 	return err
 }

@@ -174,7 +174,7 @@ func (m *message) readParams() *rpcError {
 		return rpcErrorf(mcp.INVALID_PARAMS, "params must be an object")
 	}
 	if name, ok := misspelt(m.fields, "_meta", "name", "arguments", "cursor", "requestId",
-		"protocolVersion", "capabilities", "clientInfo", "notifications", "inputResponses", "requestState", "uri"); ok {
+		"protocolVersion", "capabilities", "clientInfo", "notifications", "inputResponses", "requestState", "uri", "ref", "argument", "context"); ok {
 		return rpcErrorf(mcp.INVALID_REQUEST, "unknown parameter %q", name)
 	}
 	raw, ok := m.fields["_meta"]

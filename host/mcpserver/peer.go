@@ -207,6 +207,8 @@ func (s *Server) forward(m *message) json.RawMessage {
 		b = append(b, `"name":"`+proxyPrompt+`",`...)
 	case mcp.MethodResourcesRead:
 		b = append(b, `"uri":"`+proxyResource+`",`...)
+	case mcp.MethodCompletionComplete:
+		b = append(b, `"ref":{"type":"ref/prompt","name":"`+proxyPrompt+`"},"argument":{"name":"","value":""},`...)
 	}
 	for _, name := range forwarded(mcp.MCPMethod(m.method)) {
 		if v, ok := m.fields[name]; ok {

@@ -13,13 +13,14 @@ import (
 	"github.com/drawbridge-mcp/drawbridge/host"
 )
 
-// Resources are read and never call a connector: what is installed and how it is,
-// and what this client has called. A further kind is a case in parseResource, in
+// Resources: what is installed and how it is, what this client has called, and what
+// a tool that only reads returns. A further kind is a case in parseResource, in
 // read, and a row in resources or templates.
 
 const (
 	uriConnectors = "drawbridge://connectors"
 	uriAudit      = "drawbridge://audit"
+	uriTools      = "drawbridge://tools/"
 	beforeQuery   = "?before="
 
 	proxyResource = "drawbridge://proxy" // the one resource that mcp-go knows
@@ -35,6 +36,7 @@ const (
 	kindConnectors resourceKind = "connectors"
 	kindConnector  resourceKind = "connector"
 	kindAudit      resourceKind = "audit"
+	kindTool       resourceKind = "tool" // see parseToolCall
 )
 
 var (
@@ -57,6 +59,10 @@ func parseResource(uri string) (kind resourceKind, arg string, ok bool) {
 	if id, ok := strings.CutPrefix(uri, uriAudit+beforeQuery); ok && callID.MatchString(id) {
 		return kindAudit, id, true
 	}
+	if call, ok := strings.CutPrefix(uri, uriTools); ok {
+		_, _, ok = parseToolCall(call)
+		return kindTool, call, ok
+	}
 	return "", "", false
 }
 
@@ -76,14 +82,20 @@ func (s *Server) resources(ctx context.Context, p host.Principal) []mcp.Resource
 }
 
 // templates lists the URIs with a part to fill in.
-func templates() []mcp.ResourceTemplate {
-	return []mcp.ResourceTemplate{
-		mcp.NewResourceTemplate(uriAudit+"{?before}", "older calls", mcp.WithTemplateMIMEType(mimeJSON),
+func (s *Server) templates(ctx context.Context, p host.Principal) []mcp.ResourceTemplate {
+	return append([]mcp.ResourceTemplate{
+		mcp.NewResourceTemplate(templateAudit, "older calls", mcp.WithTemplateMIMEType(mimeJSON),
 			mcp.WithTemplateDescription("Calls of this client from before the one with that id.")),
-		mcp.NewResourceTemplate(uriConnectors+"/{id}", "connector", mcp.WithTemplateMIMEType(mimeJSON),
+		mcp.NewResourceTemplate(templateConnector, "connector", mcp.WithTemplateMIMEType(mimeJSON),
 			mcp.WithTemplateDescription("One connector: where it works, its tools, and how it was when it was last used.")),
-	}
+	}, s.toolTemplates(ctx, p)...)
 }
+
+// Templates of our own.
+const (
+	templateAudit     = uriAudit + "{?before}"
+	templateConnector = uriConnectors + "/{id}"
+)
 
 // readResource is the handler of the one resource that mcp-go knows.
 func (s *Server) readResource(ctx context.Context, _ mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
@@ -95,6 +107,9 @@ func (s *Server) readResource(ctx context.Context, _ mcp.ReadResourceRequest) ([
 	if !ok || len(uri) > maxURI {
 		return nil, r.fail(rpcErrorf(mcp.INVALID_PARAMS, "uri must be a string of at most %d bytes", maxURI))
 	}
+	if kind, call, ok := parseResource(uri); ok && kind == kindTool {
+		return s.readTool(ctx, r, uri, call)
+	}
 	v, err := s.read(ctx, r.peer.who, uri)
 	if err != nil {
 		return nil, r.fail(r.notRead(ctx, uri, err))
@@ -102,13 +117,18 @@ func (s *Server) readResource(ctx context.Context, _ mcp.ReadResourceRequest) ([
 	return []mcp.ResourceContents{mcp.TextResourceContents{URI: uri, MIMEType: mimeJSON, Text: string(marshal(v))}}, nil
 }
 
-// notRead words why a resource could not be read. The eras have different codes for
-// one that is not there.
+// notRead words why a resource could not be read.
 func (r *request) notRead(ctx context.Context, uri string, err error) *rpcError {
 	if !errors.Is(err, abi.ErrNotFound) {
 		r.peer.srv.log.ErrorContext(ctx, "resource", slog.String("uri", uri), slog.Any("error", err))
 		return rpcErrorf(mcp.INTERNAL_ERROR, "internal error")
 	}
+	return r.noResource(uri)
+}
+
+// noResource is the error of a URI that names nothing. The eras have different codes
+// for it.
+func (r *request) noResource(uri string) *rpcError {
 	code := mcp.RESOURCE_NOT_FOUND
 	if r.modern() {
 		code = mcp.INVALID_PARAMS

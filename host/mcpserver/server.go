@@ -34,6 +34,9 @@ type Backend interface {
 	// Prompt returns a prompt's text with arguments put in; not_found or
 	// invalid_args are for p to see.
 	Prompt(ctx context.Context, p host.Principal, name string, args map[string]string) (host.PromptDef, string, error)
+	// Complete returns the values that fit what was typed; not_found and
+	// limit_exceeded are for the client to see.
+	Complete(ctx context.Context, r host.CompleteRequest) (host.Completion, error)
 }
 
 // A NameStyle says how tools are named in tools/list. A call may use the listed
@@ -104,6 +107,8 @@ func New(b Backend, o Options) *Server {
 		server.WithToolFilter(listedTools),
 		server.WithResourceCapabilities(false, true),
 		server.WithPromptCapabilities(true),
+		server.WithCompletions(),
+		server.WithPromptCompletionProvider(completer{s}),
 		server.WithHooks(hooks()),
 	)
 	// One of each stands for all: see RATIONALE.md.

@@ -148,7 +148,9 @@ func (c *lineConn) receive(ctx context.Context, l line) {
 
 // takesTime reports whether a method does more than look something up in memory.
 func takesTime(method mcp.MCPMethod) bool {
-	return slices.Contains([]mcp.MCPMethod{mcp.MethodToolsCall, mcp.MethodSubscriptionsListen, mcp.MethodResourcesRead}, method)
+	return slices.Contains([]mcp.MCPMethod{
+		mcp.MethodToolsCall, mcp.MethodSubscriptionsListen, mcp.MethodResourcesRead, mcp.MethodCompletionComplete,
+	}, method)
 }
 
 // start answers a request in a goroutine of its own, within the limits.
