@@ -12,14 +12,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/host"
 	"github.com/drawbridge-mcp/drawbridge/host/mcpserver"
 	"github.com/drawbridge-mcp/drawbridge/test/harness"
@@ -36,7 +34,8 @@ const (
 // fields, through everything: MCP over a byte stream, the host, a module in its
 // process, the guard, CDP. In turn with it, the same message over bare CDP in
 // the same browser, and the module's own time for the same answer. Calls are
-// paced: the next one starts when the module's next instance is ready.
+// paced: the next one starts when the module's next instance is ready. A call
+// lasts from the first byte of the request to the last one of the answer.
 //
 // It reports the medians in milliseconds and "ratio", which is (stack - guest) /
 // raw, the median over turns.
@@ -47,11 +46,11 @@ func BenchmarkExtract(b *testing.B) {
 		return tp
 	}})
 	page := servePage(b)
-	w.ReadyWith(manifest(b, page), harness.Module(b, "test/e2e/puppet"))
+	module := harness.Module(b, "test/bench/reader")
+	w.ReadyWith(manifest(b, page), module)
 	c := connect(b, w)
-	c.call(b, program(true)) // loads the page
-	answer := c.call(b, program(false))
-	g := newGuest(b, harness.Module(b, "test/e2e/puppet"), input(b, program(false)), answer)
+	c.list(b, `{"load":true}`)
+	g := newGuest(b, module, c.list(b, `{}`))
 
 	var stack, raw, guest, ratio []float64
 	for b.Loop() {
@@ -59,7 +58,7 @@ func BenchmarkExtract(b *testing.B) {
 		r := timed(func() { tapOnce(b, tp) })
 		gt := g.call(b)
 		pace(b)
-		s := timed(func() { c.call(b, program(false)) })
+		s := c.timedList(b)
 		stack, raw, guest = append(stack, s), append(raw, r), append(guest, gt)
 		ratio = append(ratio, (s-gt)/r)
 	}
@@ -130,19 +129,6 @@ func manifest(b *testing.B, url string) []byte {
 	return []byte(strings.ReplaceAll(string(text), "http://bench.localhost", url))
 }
 
-// program is the arguments of one call.
-func program(load bool) map[string]any {
-	schema := abi.Extraction{Rows: "tr.row"}
-	for c := range benchCols {
-		schema.Cols = append(schema.Cols, abi.Col{Name: "c" + strconv.Itoa(c), Selector: "td.c" + strconv.Itoa(c)})
-	}
-	steps := []abi.Step{{Op: abi.OpExtract, As: "rows", Schema: &schema}}
-	if load {
-		steps = append([]abi.Step{{Op: abi.OpNavigate, Path: "/"}}, steps...)
-	}
-	return map[string]any{"calls": []any{map[string]any{"read": steps}}}
-}
-
 // A client speaks MCP over a byte stream, as one over stdio does.
 type client struct {
 	in  io.Writer
@@ -168,23 +154,18 @@ func connect(b *testing.B, w *harness.World) *client {
 		<-done
 	})
 	c := &client{in: inW, out: bufio.NewReaderSize(outR, 1<<20)}
-	c.send(b, "initialize", map[string]any{
-		"protocolVersion": "2025-11-25", "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "bench", "version": "1"},
-	})
+	c.send(b, "initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}`)
 	if _, err := io.WriteString(inW, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n"); err != nil {
 		b.Fatal(err)
 	}
 	return c
 }
 
-func (c *client) send(b *testing.B, method string, params any) json.RawMessage {
+// send sends a request and returns the answer, unread.
+func (c *client) send(b *testing.B, method, params string) []byte {
 	b.Helper()
 	c.id++
-	msg, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": c.id, "method": method, "params": params})
-	if err != nil {
-		b.Fatal(err)
-	}
-	if _, err := c.in.Write(append(msg, '\n')); err != nil {
+	if _, err := fmt.Fprintf(c.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", c.id, method, params); err != nil {
 		b.Fatal(err)
 	}
 	line, err := c.out.ReadBytes('\n')
@@ -194,20 +175,36 @@ func (c *client) send(b *testing.B, method string, params any) json.RawMessage {
 	return line
 }
 
-// call runs the tool and returns the module's one answer.
-func (c *client) call(b *testing.B, args any) json.RawMessage {
+// list runs the tool and returns the table.
+func (c *client) list(b *testing.B, args string) json.RawMessage {
 	b.Helper()
-	line := c.send(b, "tools/call", map[string]any{"name": "puppet_look", "arguments": args})
+	return tableOf(b, c.send(b, "tools/call", `{"name":"reader_list","arguments":`+args+`}`))
+}
+
+// timedList is list with the page loaded; it returns milliseconds.
+func (c *client) timedList(b *testing.B) float64 {
+	b.Helper()
+	var line []byte
+	ms := timed(func() { line = c.send(b, "tools/call", `{"name":"reader_list","arguments":{}}`) })
+	tableOf(b, line)
+	return ms
+}
+
+func tableOf(b *testing.B, line []byte) json.RawMessage {
+	b.Helper()
 	var msg struct {
 		Result struct {
-			IsError           bool `json:"isError"`
-			StructuredContent struct {
-				Answers []json.RawMessage `json:"answers"`
-			} `json:"structuredContent"`
+			IsError           bool            `json:"isError"`
+			StructuredContent json.RawMessage `json:"structuredContent"`
 		} `json:"result"`
 	}
-	if err := json.Unmarshal(line, &msg); err != nil || msg.Result.IsError || len(msg.Result.StructuredContent.Answers) != 1 {
+	var table struct{ Rows [][]string }
+	err := json.Unmarshal(line, &msg)
+	if err == nil {
+		err = json.Unmarshal(msg.Result.StructuredContent, &table)
+	}
+	if err != nil || msg.Result.IsError || len(table.Rows) != benchRows || len(table.Rows[0]) != benchCols {
 		b.Fatalf("call: %v: %.500s", err, line)
 	}
-	return msg.Result.StructuredContent.Answers[0]
+	return msg.Result.StructuredContent
 }

@@ -19,29 +19,14 @@ type guest struct {
 	input    []byte
 }
 
-func input(b *testing.B, args any) []byte {
+// newGuest prepares a module whose host calls are all answered with data, the
+// table that it read through the whole stack.
+func newGuest(b *testing.B, wasm []byte, data json.RawMessage) *guest {
 	b.Helper()
-	raw, err := json.Marshal(args)
-	if err != nil {
-		b.Fatal(err)
-	}
-	in, err := json.Marshal(abi.CallInput{V: abi.Version, Tool: "puppet.look", Args: raw, Settings: map[string]string{}, Locale: "en"})
-	if err != nil {
-		b.Fatal(err)
-	}
-	return in
-}
-
-// newGuest prepares a module whose read always answers with data as it came
-// through the whole stack.
-func newGuest(b *testing.B, wasm, in []byte, data json.RawMessage) *guest {
-	b.Helper()
-	answer, err := json.Marshal(map[string]any{"ok": true, "data": json.RawMessage(dataOf(b, data))})
-	if err != nil {
-		b.Fatal(err)
-	}
+	answer := marshal(b, map[string]any{"ok": true, "data": map[string]any{"rows": data}})
+	in := marshal(b, abi.CallInput{V: abi.Version, Tool: "reader.list", Args: json.RawMessage(`{}`), Settings: map[string]string{}, Locale: "en"})
 	var calls []extism.HostFunction
-	for _, name := range []string{"read", "act", "fetch", "progress"} {
+	for _, name := range []string{"read"} {
 		f := extism.NewHostFunctionWithStack(name, func(_ context.Context, p *extism.CurrentPlugin, stack []uint64) {
 			if _, err := p.ReadBytes(stack[0]); err != nil {
 				stack[0] = 0
@@ -65,16 +50,9 @@ func newGuest(b *testing.B, wasm, in []byte, data json.RawMessage) *guest {
 	return &guest{compiled: compiled, input: in}
 }
 
-// dataOf takes the data out of what the puppet made of an answer.
-func dataOf(b *testing.B, answer json.RawMessage) []byte {
+func marshal(b *testing.B, v any) []byte {
 	b.Helper()
-	var a struct {
-		Data map[string]json.RawMessage
-	}
-	if err := json.Unmarshal(answer, &a); err != nil || len(a.Data) == 0 {
-		b.Fatalf("the answer has no data: %v: %.300s", err, answer)
-	}
-	out, err := json.Marshal(a.Data)
+	out, err := json.Marshal(v)
 	if err != nil {
 		b.Fatal(err)
 	}
