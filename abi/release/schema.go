@@ -86,9 +86,9 @@ func compileFault(err error) string {
 // the code to invalid_result. The document must have gone through package
 // strictjson before.
 func (s *Schema) Validate(doc []byte) error {
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(doc))
-	if err != nil {
-		return abi.Errorf(abi.ErrInvalidArgs, "", "not JSON: %w", err)
+	v, ok := strictjson.Value(doc)
+	if !ok {
+		return abi.Errorf(abi.ErrInvalidArgs, "", "not JSON")
 	}
 	if err := checkNumbers(v); err != nil {
 		return err
@@ -97,8 +97,8 @@ func (s *Schema) Validate(doc []byte) error {
 	if !m.visit(s.root, v) {
 		return abi.Errorf(abi.ErrLimitExceeded, "", "the document is too large for its schema")
 	}
-	ve, ok := errors.AsType[*jsonschema.ValidationError](s.compiled.Validate(v))
-	if !ok {
+	ve, unfit := errors.AsType[*jsonschema.ValidationError](s.compiled.Validate(v))
+	if !unfit {
 		return nil
 	}
 	path, msg := firstFault(ve)
