@@ -1,8 +1,9 @@
 package strictjson
 
 import (
-	"bytes"
 	"encoding/json"
+	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -14,14 +15,17 @@ func Value(data []byte) (v any, ok bool) {
 	if !utf8.Valid(data) {
 		return nil, false
 	}
-	r := reader{walker{data: data, options: options{maxDepth: DefaultMaxDepth}}}
+	r := reader{walker: walker{data: data, options: options{maxDepth: DefaultMaxDepth}}, text: string(data)}
 	v, ok = r.value()
 	r.space()
 	return v, ok && r.pos == len(data)
 }
 
 // A reader builds the value of an accepted document.
-type reader struct{ walker }
+type reader struct {
+	walker
+	text string // the document; what needs no unescaping is a part of it
+}
 
 func (r *reader) value() (any, bool) {
 	r.space()
@@ -37,15 +41,22 @@ func (r *reader) value() (any, bool) {
 		return r.string()
 	case c == '-' || isDigit(c):
 		from := r.pos
-		for r.pos < len(r.data) && bytes.IndexByte([]byte("+-.0123456789Ee"), r.data[r.pos]) >= 0 {
+		for r.pos < len(r.data) && strings.IndexByte("+-.0123456789Ee", r.data[r.pos]) >= 0 {
 			r.pos++
 		}
-		return json.Number(r.data[from:r.pos]), true
+		return json.Number(r.text[from:r.pos]), true
 	}
-	for word, v := range map[string]any{"true": true, "false": false, "null": nil} {
-		if bytes.HasPrefix(r.data[r.pos:], []byte(word)) {
+	return r.literal()
+}
+
+func (r *reader) literal() (any, bool) {
+	for _, word := range []string{"true", "false", "null"} {
+		if strings.HasPrefix(r.text[r.pos:], word) {
 			r.pos += len(word)
-			return v, true
+			if word == "null" {
+				return nil, true
+			}
+			return word == "true", true
 		}
 	}
 	return nil, false
@@ -55,11 +66,15 @@ func (r *reader) string() (string, bool) {
 	if r.pos == len(r.data) || r.data[r.pos] != '"' {
 		return "", false
 	}
+	from := r.pos + 1
 	raw, _, err := r.str()
-	if err != nil {
+	switch {
+	case err != nil:
 		return "", false
+	case slices.Contains(raw, '\\'):
+		return string(unescape(raw)), true
 	}
-	return string(unescape(raw)), true
+	return r.text[from : r.pos-1], true
 }
 
 func (r *reader) object() (map[string]any, bool) {
