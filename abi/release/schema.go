@@ -21,6 +21,7 @@ import (
 // safe for concurrent use.
 type Schema struct {
 	compiled   *jsonschema.Schema
+	simple     *simple // nil: it is not
 	root       *node
 	properties map[string][]string // of the root: the types of each
 }
@@ -62,7 +63,7 @@ func compileSchema(raw json.RawMessage) (*Schema, *Problem) {
 	if err != nil {
 		return nil, &Problem{Path: "$", Msg: compileFault(err)}
 	}
-	return &Schema{compiled: compiled, root: root, properties: a.properties}, nil
+	return &Schema{compiled: compiled, simple: newSimple(compiled), root: root, properties: a.properties}, nil
 }
 
 // A noLoader refuses to load what a schema refers to.
@@ -90,6 +91,14 @@ func (s *Schema) Validate(doc []byte) error {
 	if !ok {
 		return abi.Errorf(abi.ErrInvalidArgs, "", "not JSON")
 	}
+	if s.simple != nil && s.simple.fits(v) {
+		return nil
+	}
+	return s.validate(v)
+}
+
+// validate leaves the verdict to the library.
+func (s *Schema) validate(v any) error {
 	if err := checkNumbers(v); err != nil {
 		return err
 	}
