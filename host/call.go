@@ -202,12 +202,14 @@ func (c *call) run(ctx context.Context) error {
 		granted: c.tool.def.Capabilities, spoil: c.lease.spoil,
 	}
 	var out abi.CallOutput
+	var own time.Duration
 	if _, err := c.tool.conn.plugin.module.Run(ctx, sandbox.Call{
-		Export: sandbox.ExportCall, Input: in, Calls: page, OwnWorker: c.tool.Destructive, Output: &out,
+		Export: sandbox.ExportCall, Input: in, Calls: page, OwnWorker: c.tool.Destructive, Output: &out, GuestTime: &own,
 	}); err != nil {
 		c.lease.spoil() // a page that held the call up is not met again
 		return err
 	}
+	c.host.opts.Logger.DebugContext(ctx, "module", slog.String("call", c.id), slog.String("tool", c.tool.Dotted), slog.Duration("guest", own))
 	if !out.OK || out.Error != nil {
 		return guestError(c.tool, out.Error)
 	}

@@ -175,6 +175,9 @@ type Call struct {
 	// Output, if it is not nil, points to a zero value into which the output is
 	// decoded; it is then checked against that type, by strictjson's rules.
 	Output any
+	// GuestTime, if it is not nil, is set to how long the module itself ran, host
+	// calls not counted, as its worker says.
+	GuestTime *time.Duration
 }
 
 // Run calls an export in a fresh instance and returns its output, which is one
