@@ -28,7 +28,7 @@ func unmarshal(data []byte, p reflect.Value, top []span) error {
 			return fmt.Errorf("BUG: no field for the accepted key %q", m.key)
 		}
 		f, value := p.Elem().Field(i), data[m.from:m.to]
-		if raw, ok := f.Addr().Interface().(*json.RawMessage); ok {
+		if raw, ok := reflect.TypeAssert[*json.RawMessage](f.Addr()); ok {
 			*raw = bytes.Clone(value)
 			continue
 		}
