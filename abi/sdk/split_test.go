@@ -3,6 +3,7 @@ package sdk
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
@@ -109,11 +110,7 @@ func hasTwins(raw []byte) bool {
 func hasCapitals(v any) bool {
 	switch v := v.(type) {
 	case []any:
-		for _, e := range v {
-			if hasCapitals(e) {
-				return true
-			}
-		}
+		return slices.ContainsFunc(v, hasCapitals)
 	case map[string]any:
 		for k, e := range v {
 			for _, r := range k {
