@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
-	"github.com/drawbridge-mcp/drawbridge/abi/strictjson"
 	"github.com/drawbridge-mcp/drawbridge/host/audit"
 	"github.com/drawbridge-mcp/drawbridge/host/gate"
 	"github.com/drawbridge-mcp/drawbridge/host/guard"
@@ -202,15 +201,15 @@ func (c *call) run(ctx context.Context) error {
 		loginCmd: "drawbridge login " + c.tool.conn.def.ID, dialog: dialogOf(c.tool.writes),
 		granted: c.tool.def.Capabilities, spoil: c.lease.spoil,
 	}
-	raw, err := c.tool.conn.plugin.module.Run(ctx, sandbox.Call{Export: "call", Input: in, Calls: page, OwnWorker: c.tool.Destructive})
-	if err != nil {
+	var out abi.CallOutput
+	var own time.Duration
+	if _, err := c.tool.conn.plugin.module.Run(ctx, sandbox.Call{
+		Export: sandbox.ExportCall, Input: in, Calls: page, OwnWorker: c.tool.Destructive, Output: &out, GuestTime: &own,
+	}); err != nil {
 		c.lease.spoil() // a page that held the call up is not met again
 		return err
 	}
-	var out abi.CallOutput
-	if err := strictjson.Decode(raw, &out, strictjson.MaxBytes(abi.MaxResult), strictjson.AnyText()); err != nil {
-		return abi.Errorf(abi.ErrInvalidResult, c.tool.Name, "%w", err)
-	}
+	c.host.opts.Logger.DebugContext(ctx, "module", slog.String("call", c.id), slog.String("tool", c.tool.Dotted), slog.Duration("guest", own))
 	if !out.OK || out.Error != nil {
 		return guestError(c.tool, out.Error)
 	}

@@ -239,12 +239,11 @@ func (p *peer) worded(r *request, answer mcp.JSONRPCMessage) reply {
 	}
 	switch a := answer.(type) {
 	case mcp.JSONRPCResponse:
-		a.ID = requestID(r.id)
 		if res, ok := a.Result.(mcp.SubscriptionsListenResult); ok {
 			res.EnsureResultMeta().SetSubscriptionID(r.id)
 			a.Result = res
 		}
-		b, err := json.Marshal(a)
+		b, err := resultFrame(r.id, a.Result)
 		if err != nil {
 			p.srv.log.Error("answer that is not JSON", slog.String("method", r.method), slog.Any("error", err))
 			return errorReply(r.id, rpcErrorf(mcp.INTERNAL_ERROR, "internal error"))

@@ -41,6 +41,7 @@ type Options struct {
 	Wait   time.Duration    // how long the gate waits; 0 is its default
 	Clock  func() time.Time // of registry and maintainer; nil is time.Now
 	Limits sandbox.Limits   // of the sandbox, which is then this world's own
+	Log    slog.Handler     // in the place of the test's log
 	// Wrap stands between the host and its browser's pipe.
 	Wrap     func(chromedp.Transport) chromedp.Transport
 	OwnCache bool // a sandbox of this world's own, for tests that change its files
@@ -176,6 +177,9 @@ func (w *World) Browser() *browser.Browser {
 
 // logger writes to the test's log.
 func (w *World) logger() *slog.Logger {
+	if w.opts.Log != nil {
+		return slog.New(w.opts.Log)
+	}
 	return slog.New(slog.NewTextHandler(w.T.Output(), nil))
 }
 
