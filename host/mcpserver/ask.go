@@ -77,7 +77,7 @@ func form(message string) mcp.ElicitationParams {
 		RequestedSchema: map[string]any{
 			"type": "object",
 			"properties": map[string]any{"approve": map[string]any{
-				"type": "boolean", "title": "Approve", "description": "Let this one call run, once.", "default": false,
+				"type": "boolean", "title": "Approve", "description": "Let this one call run, once. Accepting without it refuses.", "default": false,
 			}},
 			"required": []string{"approve"},
 		},
@@ -100,7 +100,11 @@ func (r *request) asker(out *outbox) func(context.Context, string) (bool, error)
 		id := "ask-" + rand.Text()
 		answer, forget := r.peer.expect(id)
 		defer forget()
-		if !out.push(requestFrame(id, string(mcp.MethodElicitationCreate), form(message))) {
+		params := form(message)
+		if r.session.ProtocolVersion() < mcp.LATEST_LEGACY_PROTOCOL_VERSION {
+			params.Mode = "" // there was one mode, without a name
+		}
+		if !out.push(requestFrame(id, string(mcp.MethodElicitationCreate), params)) {
 			return false, errors.New("the client can't be asked now")
 		}
 		select {
