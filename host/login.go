@@ -33,8 +33,8 @@ const LoginWait = 10 * time.Minute
 // browser at the login page and waits until the site says that somebody is
 // signed in, then goes back to the background with the session kept.
 func (h *Host) Login(ctx context.Context, id string, form *FormLogin) (SignedIn, error) {
-	h.admin.Lock()
-	defer h.admin.Unlock()
+	h.signin.Lock()
+	defer h.signin.Unlock()
 	conn, ok := h.catalog.Load().connectors[id]
 	if !ok {
 		return SignedIn{}, abi.Errorf(abi.ErrNotFound, "login", "no connector %q is installed", id).WithHint("drawbridge list")

@@ -31,6 +31,7 @@ var allowed = []struct{ pkg, imports string }{
 	{"host/guard", "abi/*"},
 	{"host/gate", "abi/* github.com/gowebpki/jcs"},
 	{"host/clients", "abi/* host/platform host/gate"},
+	{"host/clientconfig", "abi/*"},
 	{"host/audit", "abi/* host/platform host/redact modernc.org/sqlite"},
 	{"host/browser", "abi/* github.com/chromedp"},
 	{"host/browser/browsertest", "abi/* host/browser"},
