@@ -245,7 +245,7 @@ func (c *call) result(ctx context.Context, err error) CallResult {
 	if err != nil {
 		e = c.outcome(err)
 	}
-	c.host.journal.end(ctx, c, e)
+	written := c.host.journal.end(ctx, c, e)
 	if c.tool != nil {
 		c.host.health.note(c.tool.conn.def.ID, e, c.host.now())
 	}
@@ -254,9 +254,18 @@ func (c *call) result(ctx context.Context, err error) CallResult {
 	}
 	if e.Code == abi.ErrInternal {
 		c.host.opts.Logger.ErrorContext(ctx, "call", slog.String("call", c.id), slog.Any("error", err))
-		e = &abi.Error{Code: abi.ErrInternal, Msg: "internal error, in the audit log as " + c.id}
+		e = internalError(c.id, written)
 	}
 	return CallResult{Err: e, AuditID: c.id, Confirm: confirmationOf(err)}
+}
+
+// internalError tells a caller no more than where to look.
+func internalError(id string, written bool) *abi.Error {
+	e := &abi.Error{Code: abi.ErrInternal, Msg: "internal error, in the audit log as " + id, Hint: "drawbridge audit"}
+	if !written {
+		e.Msg, e.Hint = "internal error, in the daemon's log as "+id+"; the audit log could not be written", "drawbridge logs"
+	}
+	return e
 }
 
 // outcome says what an error means for the caller. Once a write went out, no
