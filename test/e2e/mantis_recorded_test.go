@@ -167,6 +167,7 @@ func TestMantisLive(t *testing.T) {
 	w.WantCode(abi.ErrNotFound, "mantis_get_bug", object{"id": 99999})
 	w.liveWrites(t)
 	other := mantisAt(t, url)
+	other.WantCode(abi.ErrAuthExpired, "mantis_get_bug", object{"id": 9})
 	other.login("wchen", "Secret-wchen-1") // a reporter, who may not see what is private
 	other.WantCode(abi.ErrForbidden, "mantis_get_bug", object{"id": 9})
 }
@@ -195,5 +196,9 @@ func (w *mantisWorld) liveWrites(t *testing.T) {
 	})
 	if b := harness.Result[mantisBug](w.World, "mantis_get_bug", object{"id": created["id"]}); b.Summary != "Größe & <angle>" || b.Description != "a\n  b" || b.Steps != "1. c" {
 		t.Errorf("the new bug is %+v", b)
+	}
+	// The form for a new bug has made its project the current one.
+	if l := harness.Result[mantisList](w.World, "mantis_search_bugs", object{"limit": 1}); l.Total != 77 {
+		t.Errorf("afterwards a list has %d bugs", l.Total)
 	}
 }

@@ -301,6 +301,10 @@ func (w *mantisWorld) writes(t *testing.T) {
 	if b := harness.Result[mantisBug](w.World, "mantis_get_bug", object{"id": created["id"]}); b.Summary != "Lamp & <b>" || b.Description != mantisWords || b.Steps != "1. Wait" {
 		t.Errorf("the new bug is %+v", b)
 	}
+	// The form for a new bug has made its project the current one.
+	if l := harness.Result[mantisList](w.World, "mantis_search_bugs", object{"limit": 1}); l.Total != len(mantis.Bugs()) {
+		t.Errorf("afterwards a list has %d bugs", l.Total)
+	}
 	var done []string
 	for _, wr := range w.site.Taken() {
 		done = append(done, wr.Action)
@@ -357,6 +361,7 @@ func (w *mantisWorld) signedOut(t *testing.T) {
 
 // noPasswordField: a password is typed into a field that hides it, or not at all.
 func (w *mantisWorld) noPasswordField(t *testing.T) {
+	w.site.Expire()
 	w.site.ShowPasswords()
 	_, err := w.Host.Login(t.Context(), "mantis", &host.FormLogin{Username: "ada", Password: "Secret-ada-1"})
 	if !errors.Is(err, abi.ErrCapabilityDenied) {
