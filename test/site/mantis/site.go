@@ -30,6 +30,7 @@ type Site struct {
 	taken    []Write
 	refused  []string
 	harm     []string
+	plain    bool
 }
 
 // A User is an account.
@@ -80,6 +81,13 @@ func (s *Site) Expire() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	clear(s.logins)
+}
+
+// ShowPasswords makes the field for the password one that shows what is typed.
+func (s *Site) ShowPasswords() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.plain = true
 }
 
 // Taken are the requests that changed something, in order.

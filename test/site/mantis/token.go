@@ -64,7 +64,11 @@ func (x *exchange) login() bool {
 			x.refuse("the token is not one of this form")
 			return true
 		}
-		x.page(http.StatusOK, bytes.ReplaceAll(x.pages.password, []byte("[[username]]"), []byte(escape(x.r.FormValue("username")))))
+		page := bytes.ReplaceAll(x.pages.password, []byte("[[username]]"), []byte(escape(x.r.FormValue("username"))))
+		if x.plain {
+			page = bytes.Replace(page, []byte(`type="password"`), []byte(`type="text"`), 1)
+		}
+		x.page(http.StatusOK, page)
 	case path == "/login.php" && post:
 		x.signIn()
 	default:
