@@ -47,7 +47,7 @@ func (a *app) root() *cobra.Command {
 // usageErrors makes wrong arguments and missing flags exit with the usage code.
 func usageErrors(c *cobra.Command) {
 	c.PreRunE = func(cmd *cobra.Command, _ []string) error {
-		if err := cmd.ValidateRequiredFlags(); err != nil {
+		if err := errors.Join(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()); err != nil {
 			return usageError{err}
 		}
 		return nil

@@ -102,7 +102,7 @@ func (p *Page) clickAt(ctx context.Context, at found) error {
 // tab that is in no window has none: there an event of another kind behind it, a
 // button that is let go of and was not held, makes the page take both at once.
 func (p *Page) moveTo(ctx context.Context, at found) error {
-	if !p.b.joined() {
+	if !p.hidden {
 		return p.mouse(ctx, input.DispatchMouseEventTypeMouseMoved, at, 0)
 	}
 	post(p.s, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMouseMoved, X: at.X, Y: at.Y})

@@ -27,6 +27,9 @@ const (
 // armGuest adds what a tab in the user's browser needs.
 func (p *Page) armGuest(b *batch) {
 	add(b, p.s, preload.Enable, cdp.Empty{})
+	if !p.hidden {
+		return
+	}
 	add(b, p.s, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
 		Width: guestWidth, Height: guestHeight, DeviceScaleFactor: 1,
 	})

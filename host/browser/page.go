@@ -25,6 +25,7 @@ type Page struct {
 	s        session
 	target   target.ID
 	frame    cdp.FrameID  // the main frame; a tab's has the tab's id
+	hidden   bool         // in no window: it draws nothing
 	flows    *queue[flow] // requests to decide about, in the order they were made
 	busy     chan struct{}
 	checking sync.Mutex // one Check at a time
@@ -62,8 +63,11 @@ func (b *Browser) Open(ctx context.Context, policy Policy) (*Page, error) {
 // OpenShown opens a tab that a person can use, for signing in. [Page.Show]
 // brings it to the front.
 func (b *Browser) OpenShown(ctx context.Context, policy Policy) (*Page, error) {
-	no := false
-	return b.open(ctx, policy, target.CreateTargetParams{URL: "about:blank", Background: &no})
+	if b.joined() {
+		no := false
+		return b.open(ctx, policy, target.CreateTargetParams{URL: "about:blank", Background: &no})
+	}
+	return b.Open(ctx, policy)
 }
 
 // background says how to open a tab that is in nobody's way.
@@ -97,7 +101,7 @@ func (b *Browser) open(ctx context.Context, policy Policy, how target.CreateTarg
 		return nil, asError("open", err)
 	}
 	p := &Page{
-		b: b, s: s, target: t.TargetID, frame: cdp.FrameID(t.TargetID),
+		b: b, s: s, target: t.TargetID, frame: cdp.FrameID(t.TargetID), hidden: how.Hidden != nil,
 		flows: newQueue[flow](), busy: make(chan struct{}, 1), changed: make(chan struct{}), blank: true,
 	}
 	b.mu.Lock()
