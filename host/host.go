@@ -44,13 +44,16 @@ type Host struct {
 	tabs    *tabs
 	journal *journal
 	redact  *redact.Redactor
+	health  healths
+	values  valueCache
 	catalog atomic.Pointer[catalog]
 
 	// Questions are what waits for a person beside the gate's approvals.
 	Questions Questions
 
 	settings *settingsFile
-	admin    sync.Mutex // one install, removal or login at a time
+	admin    sync.Mutex // one change of registries, plugins or settings at a time; not held while a person reads
+	signin   sync.Mutex // one login or logout at a time: they show and restart the browser
 
 	mu     sync.Mutex
 	closed bool

@@ -82,6 +82,9 @@ func (c *Client) fetchRegistry(ctx context.Context, dir string, from address, ol
 	if err != nil {
 		return nil, err
 	}
+	if err := repo.clearInterrupted(); err != nil {
+		return nil, err
+	}
 	if err := repo.fetch(ctx, from, branch, refIncoming); err != nil {
 		return nil, fetchError(err, from)
 	}

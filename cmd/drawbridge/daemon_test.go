@@ -34,7 +34,7 @@ func TestExitCodes(t *testing.T) {
 			t.Errorf("%s ends with %d, want %d", code, got, w)
 		}
 	}
-	if exitCode(nil) != 0 || exitCode(usageError{os.ErrInvalid}) != 2 || exitCode(os.ErrInvalid) != 1 {
+	if exitCode(nil) != 0 || exitCode(usage(os.ErrInvalid)) != 2 || exitCode(os.ErrInvalid) != 1 {
 		t.Error("no error is 0, a wrong command line 2, anything else 1")
 	}
 }

@@ -59,11 +59,12 @@ func (p *Page) act(ctx context.Context, step *abi.Step) error {
 
 // found is what the helper says of the element that a step is about.
 type found struct {
-	X, Y      float64
-	Checkable bool
-	Checked   bool
-	Direct    bool
-	Tokens    []string
+	X         float64  `json:"x"`
+	Y         float64  `json:"y"`
+	Checkable bool     `json:"checkable"`
+	Checked   bool     `json:"checked"`
+	Direct    bool     `json:"direct"`
+	Tokens    []string `json:"tokens"`
 }
 
 func (p *Page) click(ctx context.Context, step *abi.Step) (found, error) {

@@ -170,6 +170,51 @@ func TestCookies(t *testing.T) {
 	}
 }
 
+// What is forgotten is gone, stored data too, and nothing else is.
+func TestForget(t *testing.T) {
+	site := browsertest.NewSite(t)
+	site.Handle("/in", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		http.SetCookie(w, &http.Cookie{Name: "own", Value: "1", HttpOnly: true, MaxAge: 3600})
+		if strings.HasPrefix(r.Host, "in.") {
+			http.SetCookie(w, &http.Cookie{Name: "shared", Value: "1", Domain: "forget.localhost"})
+		}
+		fmt.Fprint(w, "<body><p id=had></p><script>had.textContent = localStorage.mark || 'nothing'; localStorage.mark = 'mark'</script>")
+	})
+	site.Handle("/who", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, "<body><p id=who>%d cookies", len(r.Cookies()))
+	})
+	b := launch(t, browser.Options{})
+	p := open(t, b)
+	show := func(host, path, selector string) string {
+		visit(t, p, site.URL(host, path))
+		text, _, err := p.Text(deadline(t), nil, selector, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	for _, host := range []string{"in.forget", "stays"} {
+		show(host, "/in", "#had")
+	}
+	mine := func(domain string, below bool) bool {
+		return domain == "in.forget.localhost" || below && domain == "forget.localhost"
+	}
+	n, err := b.Forget(deadline(t), mine, []string{strings.TrimSuffix(site.URL("in.forget", "/"), "/")})
+	if err != nil || n != 2 {
+		t.Errorf("it removed %d cookies, %v", n, err)
+	}
+	for host, want := range map[string]string{"in.forget": "0 cookies", "stays": "1 cookies"} {
+		if got := show(host, "/who", "#who"); got != want {
+			t.Errorf("%s has %s", host, got)
+		}
+	}
+	if got := show("in.forget", "/in", "#had") + ", " + show("stays", "/in", "#had"); got != "nothing, mark" {
+		t.Errorf("stored: %s", got)
+	}
+}
+
 // A counter counts the commands that go over a transport.
 type counter struct {
 	chromedp.Transport

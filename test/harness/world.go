@@ -41,6 +41,7 @@ type Options struct {
 	Wait   time.Duration    // how long the gate waits; 0 is its default
 	Clock  func() time.Time // of registry and maintainer; nil is time.Now
 	Limits sandbox.Limits   // of the sandbox, which is then this world's own
+	Log    slog.Handler     // in the place of the test's log
 	// Wrap stands between the host and its browser's pipe.
 	Wrap     func(chromedp.Transport) chromedp.Transport
 	Attach   func(context.Context) (*browser.Browser, error) // joins a browser in place of launching one; may be nil
@@ -177,6 +178,9 @@ func (w *World) Browser() *browser.Browser {
 
 // logger writes to the test's log.
 func (w *World) logger() *slog.Logger {
+	if w.opts.Log != nil {
+		return slog.New(w.opts.Log)
+	}
 	return slog.New(slog.NewTextHandler(w.T.Output(), nil))
 }
 
