@@ -14,7 +14,7 @@ WASI    := GOOS=wasip1 GOARCH=wasm
 BROWSERS := /(host/browser|test/e2e|cmd/drawbridge)$$
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-sites check lint fuzz bench mutants deps clean help
+.PHONY: build demo test test-browser test-sites check lint fuzz bench mutants deps clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -33,6 +33,9 @@ test: deps ## all tests, with real Chromium, real Git and real keys
 	$(GO) test -race -shuffle=on -timeout 20m $$($(GO) list ./... | grep -Ev '$(BROWSERS)')
 	$(GO) test -race -shuffle=on -timeout 25m -p 1 $$($(GO) list ./... | grep -E '$(BROWSERS)')
 	@test/scripts/not-run.sh
+
+test-browser: deps ## the browser suite whole and long, launched and attached
+	DRAWBRIDGE_LONG=1 $(GO) test -race -timeout 20m -run 'TestLaunch$$|TestAttach$$' ./host/browser
 
 test-sites: deps build ## end-to-end tests against Request Tracker from its Debian package
 	test/scripts/test-sites.sh

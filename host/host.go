@@ -25,6 +25,9 @@ type Options struct {
 	Gate     *gate.Gate
 	Audit    *audit.Log
 	Launch   func(ctx context.Context, headless bool) (*browser.Browser, error)
+	// Attach, if set, joins the user's own browser, and Launch is not used. That
+	// browser is never ended or restarted.
+	Attach   func(ctx context.Context) (*browser.Browser, error)
 	Redact   *redact.Redactor // shared with Audit: it learns what secrets were typed
 	Logger   *slog.Logger
 	Settings string           // path of the file that keeps plugins' settings
@@ -71,7 +74,7 @@ func New(o Options) (*Host, error) {
 		opts: o, gate: o.Gate, journal: newJournal(o.Audit, o.Logger), redact: o.Redact,
 		settings: &settingsFile{path: o.Settings},
 		end:      make(chan struct{}),
-		tabs:     &tabs{browsers: &supervisor{launch: o.Launch}, open: map[tabKey]*tab{}},
+		tabs:     &tabs{browsers: &supervisor{launch: o.Launch, attach: o.Attach}, open: map[tabKey]*tab{}, blank: o.Attach != nil},
 	}
 	err := h.Reload()
 	if errors.Is(err, abi.ErrUntrusted) { // the lock file pins nothing: none is loaded, and commands say why

@@ -191,9 +191,21 @@ func (h *Host) whoami(ctx context.Context, conn *connector) (string, error) {
 	return h.account(ctx, conn, l)
 }
 
+// headedLogin shows a person the login page: in a browser of ours, which is
+// started anew with a window, or in a tab of the browser that is the user's.
 func (h *Host) headedLogin(ctx context.Context, conn *connector) (account string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, LoginWait)
 	defer cancel()
+	if h.opts.Attach != nil {
+		b, err := h.tabs.browsers.get(ctx)
+		if err != nil {
+			return "", err
+		}
+		if err := conn.awaitLogin(ctx, b); err != nil {
+			return "", err
+		}
+		return h.whoami(ctx, conn)
+	}
 	b, err := h.tabs.browsers.restart(ctx, false)
 	if err != nil {
 		back := context.WithoutCancel(ctx)
@@ -209,18 +221,23 @@ func (h *Host) headedLogin(ctx context.Context, conn *connector) (account string
 			}
 		}
 	}()
-	page, err := b.Open(ctx, browser.Policy{Check: conn.loginPolicy()})
+	return "", conn.awaitLogin(ctx, b)
+}
+
+// awaitLogin shows the login page until the site says that somebody is signed in.
+func (conn *connector) awaitLogin(ctx context.Context, b *browser.Browser) error {
+	page, err := b.OpenShown(ctx, browser.Policy{Check: conn.loginPolicy()})
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer func() { _ = page.Close() }()
 	u, err := conn.site.url(conn.def.Login.Path)
 	if err != nil {
-		return "", err
+		return err
 	}
 	if err := page.Show(ctx, u.String()); err != nil {
-		return "", err
+		return err
 	}
 	_, err = page.Settle(ctx, abi.Pages{SignedIn: conn.site.pages.SignedIn}, "")
-	return "", err
+	return err
 }
