@@ -27,6 +27,7 @@ var allowed = []struct{ pkg, imports string }{
 	{"registry", "abi/* signing github.com/hashicorp/go-version golang.org/x/sys"},
 	{"sandbox", "abi/* github.com/extism/go-sdk github.com/tetratelabs/wazero golang.org/x/sys"},
 	{"host/platform", "abi/* golang.org/x/sys"},
+	{"host/logfile", "abi/* host/platform"},
 	{"host/redact", "abi/*"},
 	{"host/guard", "abi/*"},
 	{"host/gate", "abi/* github.com/gowebpki/jcs"},
