@@ -354,6 +354,8 @@ func (w *mantisWorld) signedOut(t *testing.T) {
 			t.Errorf("%s: %v, want %s", tool, res.Err, abi.ErrAuthExpired)
 		}
 	}
+	w.site.LetGuestsIn()
+	w.WantCode(abi.ErrAuthExpired, "mantis_get_bug", object{"id": 1})
 	if len(w.site.Taken()) != before {
 		t.Error("something was taken")
 	}
