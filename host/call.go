@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
-	"github.com/drawbridge-mcp/drawbridge/abi/strictjson"
 	"github.com/drawbridge-mcp/drawbridge/host/audit"
 	"github.com/drawbridge-mcp/drawbridge/host/gate"
 	"github.com/drawbridge-mcp/drawbridge/host/guard"
@@ -133,7 +132,7 @@ func (c *call) identify(ctx context.Context) error {
 
 func (c *call) allow(ctx context.Context) error {
 	var err error
-	if c.grant, err = c.host.gate.Allow(ctx, c.subject()); err != nil {
+	if c.grant, err = c.host.gate.AllowAsking(ctx, c.subject(), c.req.Ask.toGate()); err != nil {
 		return err
 	}
 	c.args = c.grant.Args // what was allowed is what runs
@@ -202,15 +201,15 @@ func (c *call) run(ctx context.Context) error {
 		loginCmd: "drawbridge login " + c.tool.conn.def.ID, dialog: dialogOf(c.tool.writes),
 		granted: c.tool.def.Capabilities, spoil: c.lease.spoil,
 	}
-	raw, err := c.tool.conn.plugin.module.Run(ctx, sandbox.Call{Export: "call", Input: in, Calls: page, OwnWorker: c.tool.Destructive})
-	if err != nil {
+	var out abi.CallOutput
+	var own time.Duration
+	if _, err := c.tool.conn.plugin.module.Run(ctx, sandbox.Call{
+		Export: sandbox.ExportCall, Input: in, Calls: page, OwnWorker: c.tool.Destructive, Output: &out, GuestTime: &own,
+	}); err != nil {
 		c.lease.spoil() // a page that held the call up is not met again
 		return err
 	}
-	var out abi.CallOutput
-	if err := strictjson.Decode(raw, &out, strictjson.MaxBytes(abi.MaxResult), strictjson.AnyText()); err != nil {
-		return abi.Errorf(abi.ErrInvalidResult, c.tool.Name, "%w", err)
-	}
+	c.host.opts.Logger.DebugContext(ctx, "module", slog.String("call", c.id), slog.String("tool", c.tool.Dotted), slog.Duration("guest", own))
 	if !out.OK || out.Error != nil {
 		return guestError(c.tool, out.Error)
 	}
@@ -248,6 +247,9 @@ func (c *call) result(ctx context.Context, err error) CallResult {
 	}
 	written := c.host.journal.end(ctx, c, e)
 	c.log(ctx, e)
+	if c.tool != nil {
+		c.host.health.note(c.tool.conn.def.ID, e, c.host.now())
+	}
 	if e == nil {
 		return CallResult{Structured: c.out, AuditID: c.id, Origin: string(c.tool.conn.site.base.Origin())}
 	}
@@ -255,7 +257,7 @@ func (c *call) result(ctx context.Context, err error) CallResult {
 		c.host.opts.Logger.ErrorContext(ctx, "internal error", slog.String("call", c.id), slog.Any("error", err))
 		e = internalError(c.id, written)
 	}
-	return CallResult{Err: e, AuditID: c.id}
+	return CallResult{Err: e, AuditID: c.id, Confirm: confirmationOf(err)}
 }
 
 // log writes the call's one line: enough to see what happens and how fast, and

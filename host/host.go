@@ -25,12 +25,15 @@ type Options struct {
 	Gate     *gate.Gate
 	Audit    *audit.Log
 	Launch   func(ctx context.Context, headless bool) (*browser.Browser, error)
+	// Attach, if set, joins the user's own browser, and Launch is not used. That
+	// browser is never ended or restarted.
+	Attach   func(ctx context.Context) (*browser.Browser, error)
 	Redact   *redact.Redactor // shared with Audit: it learns what secrets were typed
 	Logger   *slog.Logger
 	Settings string           // path of the file that keeps plugins' settings
 	Locale   string           // BCP 47; default en
 	Now      func() time.Time // default time.Now
-	Wait     time.Duration    // how long the gate waits for a person before a call returns; 0 is gate.AskWait
+	Wait     time.Duration    // how long the gate waits for a person: a destructive call's deadline is that much later
 	Changed  func()           // called after the list of tools changed; may be nil
 }
 
@@ -41,6 +44,8 @@ type Host struct {
 	tabs    *tabs
 	journal *journal
 	redact  *redact.Redactor
+	health  healths
+	values  valueCache
 	catalog atomic.Pointer[catalog]
 
 	// Questions are what waits for a person beside the gate's approvals.
@@ -69,7 +74,7 @@ func New(o Options) (*Host, error) {
 		opts: o, gate: o.Gate, journal: newJournal(o.Audit, o.Logger), redact: o.Redact,
 		settings: &settingsFile{path: o.Settings},
 		end:      make(chan struct{}),
-		tabs:     &tabs{browsers: &supervisor{launch: o.Launch}, open: map[tabKey]*tab{}},
+		tabs:     &tabs{browsers: &supervisor{launch: o.Launch, attach: o.Attach}, open: map[tabKey]*tab{}, blank: o.Attach != nil},
 	}
 	err := h.Reload()
 	if errors.Is(err, abi.ErrUntrusted) { // the lock file pins nothing: none is loaded, and commands say why

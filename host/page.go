@@ -137,16 +137,3 @@ func (g *grantedPage) classify(v browser.Visit) error {
 	}
 	return abi.Errorf(abi.ErrSelectorDrift, "navigate", "%q is none of the pages that the connector knows", v.Info.URL)
 }
-
-// encode marshals an answer and keeps it within its limit.
-func encode(ans *abi.Answer) ([]byte, error) {
-	out, err := json.Marshal(ans)
-	if err != nil {
-		return nil, err
-	}
-	if len(out) > abi.MaxAnswer {
-		e := abi.Errorf(abi.ErrLimitExceeded, "answer", "%d bytes are more than %d: ask for fewer rows or columns", len(out), abi.MaxAnswer)
-		return json.Marshal(&abi.Answer{Step: ans.Step, Error: e.Data()})
-	}
-	return out, nil
-}

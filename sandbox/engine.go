@@ -26,6 +26,7 @@ type engine struct {
 	told     hello
 	host     host
 	compiled *extism.CompiledPlugin
+	memories memories
 	warming  bool // no host call is carried further
 }
 
@@ -107,7 +108,7 @@ type instance struct {
 
 // instance makes a fresh instance and runs its _initialize, if it has one.
 func (e *engine) instance() (*instance, error) {
-	ctx := context.Background()
+	ctx := experimental.WithMemoryAllocator(context.Background(), &e.memories)
 	log := &logWriter{host: e.host, left: e.told.LogBytes}
 	config := wazero.NewModuleConfig().
 		WithSysWalltime().

@@ -24,7 +24,7 @@ const (
 	kindReady    kind = 'R' // an instance waits for a call; empty
 	kindAsk      kind = 'Q' // named: host call, request
 	kindLog      kind = 'L' // named: level, text
-	kindOutput   kind = 'O' // what the export returned
+	kindOutput   kind = 'O' // the guest's own time as 8 bytes of nanoseconds, and what the export returned
 	kindFail     kind = 'F' // named: error code, message
 )
 

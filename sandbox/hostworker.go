@@ -149,7 +149,11 @@ func (w *worker) converse(ctx context.Context, c Call, d *desk, watch *watch) ([
 		}
 		switch f.kind {
 		case kindOutput:
-			return f.payload, nil
+			took, out, err := readOutput(f.payload)
+			if c.GuestTime != nil {
+				*c.GuestTime = took
+			}
+			return out, err
 		case kindFail:
 			return nil, readFail(f.payload)
 		case kindLog:

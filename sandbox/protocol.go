@@ -2,9 +2,11 @@ package sandbox
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
 )
@@ -71,9 +73,26 @@ func (l Limits) fromWorker() frameLimits {
 		kindReady:    0,
 		kindAsk:      1 + maxNamed + l.RequestBytes,
 		kindLog:      1 + maxNamed + maxLogLine,
-		kindOutput:   l.ResultBytes,
+		kindOutput:   outputHead + l.ResultBytes,
 		kindFail:     1 + maxNamed + maxFailBytes,
 	}
+}
+
+const outputHead = 8
+
+// outputFrame carries what an export returned and how long the guest ran for it.
+func outputFrame(took time.Duration, out []byte) frame {
+	b := binary.BigEndian.AppendUint64(make([]byte, 0, outputHead+len(out)), uint64(max(took, 0)))
+	return frame{kind: kindOutput, payload: append(b, out...)}
+}
+
+// readOutput undoes outputFrame. The time is the worker's word, and no more.
+func readOutput(payload []byte) (took time.Duration, out []byte, err error) {
+	if len(payload) < outputHead {
+		return 0, nil, fmt.Errorf("reading output: %w", errShort)
+	}
+	ns := binary.BigEndian.Uint64(payload)
+	return time.Duration(min(ns, uint64(abi.MaxCallTimeout))), payload[outputHead:], nil
 }
 
 // failFrame says why a call or a start came to nothing.

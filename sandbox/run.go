@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/abi/strictjson"
 )
 
 // The exports of a connector. Each takes its input and gives its output through
@@ -171,6 +172,12 @@ type Call struct {
 	// OwnWorker gives the call a process that no other call had or will have,
 	// and that is there even when every other worker is busy.
 	OwnWorker bool
+	// Output, if it is not nil, points to a zero value into which the output is
+	// decoded; it is then checked against that type, by strictjson's rules.
+	Output any
+	// GuestTime, if it is not nil, is set to how long the module itself ran, host
+	// calls not counted, as its worker says.
+	GuestTime *time.Duration
 }
 
 // Run calls an export in a fresh instance and returns its output, which is one
@@ -179,7 +186,7 @@ type Call struct {
 //   - guest_trap: the module crashed, exited or broke the protocol
 //   - limit_exceeded: CPU, memory, host calls, or the size of input or result
 //   - timeout: ctx ended; its cause is in the chain
-//   - invalid_result: the output is not a JSON object
+//   - invalid_result: the output is not a JSON object, or not what Output takes
 //   - invalid_args: no such export
 //   - untrusted, reason tampered: the stored machine code was changed
 //
@@ -196,7 +203,7 @@ func (m *Module) Run(ctx context.Context, c Call) ([]byte, error) {
 	d := &desk{lim: m.sb.lim, granted: m.granted, calls: c.Calls, log: m.sb.log}
 	out, err := w.call(ctx, c, d)
 	if err == nil {
-		err = checkJSON(out)
+		err = c.check(out)
 	}
 	if c.OwnWorker {
 		w.close()
@@ -207,6 +214,17 @@ func (m *Module) Run(ctx context.Context, c Call) ([]byte, error) {
 		return nil, err
 	}
 	return out, nil
+}
+
+// check refuses output that isn't what the caller takes.
+func (c Call) check(out []byte) error {
+	if c.Output == nil {
+		return checkJSON(out)
+	}
+	if err := strictjson.Decode(out, c.Output, strictjson.MaxBytes(max(len(out), 1)), strictjson.AnyText()); err != nil {
+		return invalidResult("%w", err)
+	}
+	return nil
 }
 
 // check refuses a call that no worker needs to see.

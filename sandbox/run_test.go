@@ -151,6 +151,10 @@ func TestHostileGuests(t *testing.T) {
 			defer cancel()
 			_, err := m.Run(ctx, Call{Export: ExportCall, Calls: &fakeCalls{}})
 			wantError(t, err, tt.want)
+			if tt.want == abi.ErrInvalidResult {
+				_, err := m.Run(ctx, Call{Export: ExportCall, Output: new(abi.CallOutput)})
+				wantError(t, err, tt.want)
+			}
 			if out, err := m.Run(t.Context(), Call{Export: ExportDescribe}); err != nil || string(out) != "{}" {
 				t.Errorf("next call: %s, %v", out, err)
 			}

@@ -2,13 +2,13 @@ package sandbox
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/abi/strictjson"
 )
 
 // visible makes text from a guest safe for a terminal and for one line of a
@@ -44,20 +44,17 @@ func clip(s string, n int) string {
 	return s[:n]
 }
 
-// checkJSON refuses output that is not exactly one JSON object in UTF-8, or is
-// nested deeper than abi.MaxJSONDepth. Extism returns an empty output without
-// an error when a guest names memory that it doesn't have.
+// checkJSON refuses output that is not exactly one JSON object in UTF-8, is
+// nested deeper than abi.MaxJSONDepth, or names a member twice. Extism returns an
+// empty output without an error when a guest names memory that it doesn't have.
 func checkJSON(b []byte) error {
-	switch {
-	case len(b) == 0:
+	if len(b) == 0 {
 		return invalidResult("no output")
-	case !utf8.Valid(b):
-		return invalidResult("output that is not UTF-8")
-	case depth(b) > abi.MaxJSONDepth:
-		return invalidResult("output nested deeper than %d", abi.MaxJSONDepth)
-	case !json.Valid(b):
-		return invalidResult("output that is not JSON")
-	case bytes.TrimLeft(b, " \t\r\n")[0] != '{':
+	}
+	if err := strictjson.Check(b, strictjson.MaxBytes(len(b)), strictjson.AnyText(), strictjson.AnyKeys()); err != nil {
+		return invalidResult("output that is not JSON: %w", err)
+	}
+	if bytes.TrimLeft(b, " \t\r\n")[0] != '{' {
 		return invalidResult("output that is not a JSON object")
 	}
 	return nil
@@ -65,26 +62,4 @@ func checkJSON(b []byte) error {
 
 func invalidResult(format string, args ...any) error {
 	return abi.Errorf(abi.ErrInvalidResult, "guest", format, args...)
-}
-
-// depth returns the deepest nesting of brackets outside strings. It is right for
-// valid JSON and harmless for the rest.
-func depth(b []byte) int {
-	deepest, now := 0, 0
-	quoted := false
-	for i := 0; i < len(b); i++ {
-		switch c := b[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			now++
-			deepest = max(deepest, now)
-		case c == '}' || c == ']':
-			now--
-		}
-	}
-	return deepest
 }

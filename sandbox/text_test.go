@@ -51,7 +51,7 @@ func TestCheckJSON(t *testing.T) {
 	}
 	for _, in := range []string{
 		"", " ", "x", "1", "null", `"{}"`, "[]", "{", "{}{}", "{} x", `{"a":1,}`, `{'a':1}`, "{\"a\":\"\xff\"}", "\ufeff{}",
-		"{\"a\":\"\n\"}", nested(abi.MaxJSONDepth + 1), nested(100_000), strings.Repeat("[", 1_000_000),
+		"{\"a\":\"\n\"}", `{"a":1,"a":2}`, nested(abi.MaxJSONDepth + 1), nested(100_000), strings.Repeat("[", 1_000_000),
 	} {
 		err := checkJSON([]byte(in))
 		if err == nil {
@@ -82,9 +82,6 @@ func FuzzCheckJSON(f *testing.F) {
 		err := checkJSON(in)
 		if err == nil && json.Unmarshal(in, &m) != nil {
 			t.Errorf("%q is accepted and is no object", in)
-		}
-		if err != nil && utf8.Valid(in) && depth(in) <= abi.MaxJSONDepth && json.Unmarshal(in, &m) == nil && m != nil {
-			t.Errorf("%q is refused: %v", in, err)
 		}
 	})
 }

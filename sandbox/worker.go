@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"time"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
 )
@@ -43,6 +44,7 @@ type guestWorker struct {
 	told hello
 	lim  frameLimits
 	eng  *engine
+	idle time.Duration // in this call, waiting for host calls
 }
 
 // run says hello, compiles or loads, and serves calls until stdin ends.
@@ -101,7 +103,10 @@ func (w *guestWorker) serve() error {
 // call runs one export and returns the frame that ends the call.
 func (w *guestWorker) call(inst *instance, export string, input []byte) frame {
 	defer inst.close()
+	w.idle = 0
+	start := time.Now()
 	out, err := inst.call(export, input)
+	took := time.Since(start) - w.idle
 	switch {
 	case err != nil:
 		return failFrame(abi.ErrGuestTrap, inst.explain(err))
@@ -109,7 +114,7 @@ func (w *guestWorker) call(inst *instance, export string, input []byte) frame {
 		return failFrame(abi.ErrLimitExceeded,
 			fmt.Sprintf("output of %d bytes; at most %d are allowed", len(out), w.told.ResultBytes))
 	default:
-		return frame{kind: kindOutput, payload: out}
+		return outputFrame(took, out)
 	}
 }
 
@@ -135,6 +140,8 @@ func (w *guestWorker) expect(k kind) ([]byte, error) {
 
 // ask carries one host call to the host and waits for its answer.
 func (w *guestWorker) ask(name string, request []byte) ([]byte, error) {
+	start := time.Now()
+	defer func() { w.idle += time.Since(start) }()
 	if err := writeFrame(w.out, named(kindAsk, name, request)); err != nil {
 		return nil, err
 	}

@@ -21,6 +21,7 @@ import (
 // safe for concurrent use.
 type Schema struct {
 	compiled   *jsonschema.Schema
+	simple     *simple // nil: it is not
 	root       *node
 	properties map[string][]string // of the root: the types of each
 }
@@ -62,7 +63,7 @@ func compileSchema(raw json.RawMessage) (*Schema, *Problem) {
 	if err != nil {
 		return nil, &Problem{Path: "$", Msg: compileFault(err)}
 	}
-	return &Schema{compiled: compiled, root: root, properties: a.properties}, nil
+	return &Schema{compiled: compiled, simple: newSimple(compiled), root: root, properties: a.properties}, nil
 }
 
 // A noLoader refuses to load what a schema refers to.
@@ -86,10 +87,18 @@ func compileFault(err error) string {
 // the code to invalid_result. The document must have gone through package
 // strictjson before.
 func (s *Schema) Validate(doc []byte) error {
-	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(doc))
-	if err != nil {
-		return abi.Errorf(abi.ErrInvalidArgs, "", "not JSON: %w", err)
+	v, ok := strictjson.Value(doc)
+	if !ok {
+		return abi.Errorf(abi.ErrInvalidArgs, "", "not JSON")
 	}
+	if s.simple != nil && s.simple.fits(v) {
+		return nil
+	}
+	return s.validate(v)
+}
+
+// validate leaves the verdict to the library.
+func (s *Schema) validate(v any) error {
 	if err := checkNumbers(v); err != nil {
 		return err
 	}
@@ -97,8 +106,8 @@ func (s *Schema) Validate(doc []byte) error {
 	if !m.visit(s.root, v) {
 		return abi.Errorf(abi.ErrLimitExceeded, "", "the document is too large for its schema")
 	}
-	ve, ok := errors.AsType[*jsonschema.ValidationError](s.compiled.Validate(v))
-	if !ok {
+	ve, unfit := errors.AsType[*jsonschema.ValidationError](s.compiled.Validate(v))
+	if !unfit {
 		return nil
 	}
 	path, msg := firstFault(ve)

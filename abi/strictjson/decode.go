@@ -2,7 +2,6 @@ package strictjson
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"reflect"
 	"unicode/utf8"
@@ -63,11 +62,12 @@ func Decode(data []byte, v any, opts ...Option) error {
 		return &Error{Reason: BadDestination, Path: "$", Detail: fmt.Sprintf("%T does not point to a zero value", v)}
 	}
 	t := p.Type().Elem()
-	if err := check(data, t, opts); err != nil {
-		return err
+	top, refused := check(data, t, opts)
+	if refused != nil {
+		return refused
 	}
 	fresh := reflect.New(t)
-	if err := json.Unmarshal(data, fresh.Interface()); err != nil {
+	if err := unmarshal(data, fresh, top); err != nil {
 		return &Error{Reason: WrongType, Path: "$", Detail: err.Error(), Err: err}
 	}
 	p.Elem().Set(fresh.Elem())
@@ -78,33 +78,34 @@ func Decode(data []byte, v any, opts ...Option) error {
 // the validator for what a connector returns and for values kept as
 // json.RawMessage.
 func Check(data []byte, opts ...Option) error {
-	if err := check(data, nil, opts); err != nil {
+	if _, err := check(data, nil, opts); err != nil {
 		return err
 	}
 	return nil
 }
 
-// check walks the document along type t; nil is the free form.
-func check(data []byte, t reflect.Type, opts []Option) *Error {
+// check walks the document along type t; nil is the free form. It returns the
+// members of the outermost object, if the document is one.
+func check(data []byte, t reflect.Type, opts []Option) ([]span, *Error) {
 	o := options{maxBytes: DefaultMaxBytes, maxDepth: DefaultMaxDepth}
 	for _, set := range opts {
 		set(&o)
 	}
 	if len(data) > o.maxBytes {
-		return &Error{Reason: TooLarge, Path: "$", Detail: fmt.Sprintf("%d bytes, limit %d", len(data), o.maxBytes)}
+		return nil, &Error{Reason: TooLarge, Path: "$", Detail: fmt.Sprintf("%d bytes, limit %d", len(data), o.maxBytes)}
 	}
 	if bytes.HasPrefix(data, []byte("\ufeff")) {
-		return &Error{Reason: ByteOrderMark, Path: "$"}
+		return nil, &Error{Reason: ByteOrderMark, Path: "$"}
 	}
 	if !utf8.Valid(data) {
-		return &Error{Reason: InvalidUTF8, Path: "$", Offset: firstInvalid(data)}
+		return nil, &Error{Reason: InvalidUTF8, Path: "$", Offset: firstInvalid(data)}
 	}
 	w := &walker{options: o, data: data, structs: map[reflect.Type]*structKeys{}, shapes: map[reflect.Type]shape{}}
 	if err := w.document(t); err != nil {
 		err.Path = "$" + err.Path
-		return err
+		return nil, err
 	}
-	return nil
+	return w.top, nil
 }
 
 // firstInvalid returns the offset of the first byte that is not UTF-8.

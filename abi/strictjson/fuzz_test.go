@@ -23,6 +23,15 @@ func FuzzDecode(f *testing.F) {
 		if err == nil && (laxErr != nil || !reflect.DeepEqual(free, lax)) {
 			t.Errorf("accepted, and encoding/json says %v, %v", lax, laxErr)
 		}
+		if err == nil {
+			dec := json.NewDecoder(bytes.NewReader(data))
+			dec.UseNumber()
+			var want any
+			got, ok := strictjson.Value(data)
+			if dec.Decode(&want) != nil || !ok || !reflect.DeepEqual(got, want) {
+				t.Errorf("Value = %#v, %v, want %#v", got, ok, want)
+			}
+		}
 		if err == nil && hasDuplicate(t, data) {
 			t.Error("accepted with a duplicate key")
 		}

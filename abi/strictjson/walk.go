@@ -16,6 +16,7 @@ type walker struct {
 	data  []byte
 	pos   int
 	depth int
+	top   []span // the members of the outermost object
 
 	// Made when first met, for this document.
 	structs map[reflect.Type]*structKeys
@@ -171,8 +172,13 @@ func (w *walker) member(known *structKeys, elem reflect.Type, seen *keySet) *Err
 	if known != nil {
 		elem = known.types[string(key)]
 	}
+	w.space()
+	from := w.pos
 	if err := w.value(elem); err != nil {
 		return err.inKey(key)
+	}
+	if w.depth == 1 {
+		w.top = append(w.top, span{key: string(key), from: from, to: w.pos})
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func (a *app) root() *cobra.Command {
 // and every wrong command line name the command that it was for.
 func usageErrors(c *cobra.Command) {
 	c.PreRunE = func(cmd *cobra.Command, _ []string) error {
-		if err := cmd.ValidateRequiredFlags(); err != nil {
+		if err := errors.Join(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()); err != nil {
 			return usageError{err, cmd.CommandPath()}
 		}
 		return nil

@@ -47,10 +47,10 @@ func (p *Page) Fetch(ctx context.Context, f Fetch) (Response, error) {
 			return abi.Errorf(abi.ErrLimitExceeded, "fetch", "a body of %d bytes is larger than %d", len(f.Body), abi.MaxBody)
 		}
 		var a struct {
-			Status      int
-			URL         string
-			ContentType string
-			Body        string
+			Status      int    `json:"status"`
+			URL         string `json:"url"`
+			ContentType string `json:"contentType"`
+			Body        string `json:"body"`
 		}
 		err := p.invoke(ctx, "fetch", f.argument(ctx), &a)
 		r = Response{Status: a.Status, URL: a.URL, ContentType: a.ContentType, Body: []byte(a.Body)}
@@ -93,7 +93,10 @@ func (p *Page) unanswered(f Fetch, err error) error {
 // hold, one value each, so that the host can put a page's own tokens into a
 // request. The guard knows these values from then on.
 func (p *Page) Values(ctx context.Context, selectors []string) ([]string, error) {
-	var a struct{ Tokens, Values []string }
+	var a struct {
+		Tokens []string `json:"tokens"`
+		Values []string `json:"values"`
+	}
 	err := p.run(ctx, "values", func(ctx context.Context) error {
 		if err := p.ask(ctx, "values", map[string]any{"selectors": selectors}, &a); err != nil {
 			return err

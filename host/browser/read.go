@@ -45,10 +45,10 @@ func (p *Page) Wait(ctx context.Context, within []string, selector string, state
 
 // Extracted is what an extraction read.
 type Extracted struct {
-	Table     json.RawMessage // an [abi.Table]
-	Rows      int
-	Next      string // the absolute URL of the link that Schema.Next matches, if it does
-	Truncated bool   // there is more than the row limit or [abi.MaxAnswer] bytes
+	Table     json.RawMessage `json:"table"` // an [abi.Table]
+	Rows      int             `json:"rows"`
+	Next      string          `json:"next"`      // the absolute URL of the link that Schema.Next matches, if it does
+	Truncated bool            `json:"truncated"` // there is more than the row limit or [abi.MaxAnswer] bytes
 }
 
 // Extract reads what a schema describes, in one message. What does not look as
@@ -109,8 +109,8 @@ func (p *Page) HTML(ctx context.Context, within []string, selector string, limit
 		limit = abi.MaxHTML
 	}
 	var a struct {
-		HTML      string
-		Truncated bool
+		HTML      string `json:"html"`
+		Truncated bool   `json:"truncated"`
 	}
 	err = p.run(ctx, "html", func(ctx context.Context) error {
 		return p.ask(ctx, "html", map[string]any{"within": within, "selector": selector, "max": limit}, &a)

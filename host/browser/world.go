@@ -9,8 +9,10 @@ import (
 	"strconv"
 
 	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/cdp/jsonv2"
 	"github.com/chromedp/cdproto/page"
 	cdpruntime "github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
 )
@@ -46,6 +48,9 @@ var workerJS string
 
 //go:embed js/page.js
 var pageJS string
+
+//go:embed js/guest.js
+var guestJS string
 
 // helperJS is what every document's isolated world starts with.
 var helperJS = "(() => {\n" + domJS + extractJS + waitJS + actJS + fetchJS + mainJS + "})()"
@@ -198,27 +203,22 @@ func arguments(world, name string, arg any) (cdpruntime.CallFunctionOnParams, er
 	}, nil
 }
 
-// decodeAnswer reads {"ok":...} or {"error":{code,message}} out of a JSON string.
+// decodeAnswer reads {"ok":...} or {"error":{code,message}} out of a JSON string,
+// each in one pass: an answer can be long. Keys match exactly.
 func decodeAnswer(value []byte, res any) error {
 	var text string
-	if err := json.Unmarshal(value, &text); err != nil {
+	if err := jsonv2.Unmarshal(value, &text, chromedp.DefaultUnmarshalOptions); err != nil {
 		return fmt.Errorf("decoding the helper's answer: %w", err)
 	}
-	var a struct {
-		OK    json.RawMessage
-		Error *abi.ErrorData
-	}
-	if err := json.Unmarshal([]byte(text), &a); err != nil {
+	a := struct {
+		OK    any            `json:"ok"`
+		Error *abi.ErrorData `json:"error"`
+	}{OK: res}
+	if err := jsonv2.Unmarshal([]byte(text), &a, chromedp.DefaultUnmarshalOptions); err != nil {
 		return fmt.Errorf("decoding the helper's answer: %w", err)
 	}
 	if a.Error != nil {
 		return fault(a.Error)
-	}
-	if res == nil || len(a.OK) == 0 {
-		return nil
-	}
-	if err := json.Unmarshal(a.OK, res); err != nil {
-		return fmt.Errorf("decoding the helper's answer: %w", err)
 	}
 	return nil
 }

@@ -214,7 +214,7 @@ func TestWatch(t *testing.T) {
 		// One state may be told twice, and others in between; the latest always is. A
 		// state that is never told is a deadlock, which fails the test.
 		until := func(want int) {
-			for len(<-updates) != want { //nolint:revive // reading is all there is to do
+			for len(<-updates) != want {
 			}
 		}
 		until(0)

@@ -24,6 +24,9 @@ func TestQuickLookMissesNothing(t *testing.T) {
 		`{"a":"{\"password\": \"hunter22\"}"}`,
 		`{"a":"<input name=csrf value=abcdef>"}`,
 		`{"a":"Cookie: sid=1"}`,
+		`{"a":"Cookie: abcdef"}`,
+		`{"a":"SET-COOKIE: abcdef"}`,
+		`{"a":"see x-auth: abcdef"}`,
 	} {
 		r := New()
 		quick, err := r.Result(json.RawMessage(text))
@@ -59,7 +62,7 @@ func TestQuickLookLeavesTheRestAlone(t *testing.T) {
 	if got, err := New().Result(json.RawMessage(text)); err != nil || string(got) != text {
 		t.Errorf("Result = %s, %v", got, err)
 	}
-	if _, err := New().Result(json.RawMessage(`{"a":`)); err == nil {
+	if _, err := New().Result(json.RawMessage(`{"a":"b=c`)); err == nil {
 		t.Error("broken JSON was accepted")
 	}
 }

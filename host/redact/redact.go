@@ -19,14 +19,16 @@ const Mark = "[redacted]"
 // A Redactor removes secrets. It serves any number of goroutines; the zero
 // value is not usable.
 type Redactor struct {
-	rules []rule
-	mu    sync.Mutex // held while known is replaced
-	known atomic.Pointer[[]needle]
+	rules    []rule
+	telltale *sieve
+	mu       sync.Mutex // held while known is replaced
+	known    atomic.Pointer[[]needle]
 }
 
 // New returns a Redactor that knows these secrets; more can be added later.
 func New(secrets ...string) *Redactor {
-	r := &Redactor{rules: newRules()}
+	rules := newRules()
+	r := &Redactor{rules: rules, telltale: telltales(rules)}
 	r.known.Store(new([]needle))
 	r.Add(secrets...)
 	return r
@@ -94,36 +96,29 @@ func (r *Redactor) JSON(raw json.RawMessage) (json.RawMessage, error) {
 	return r.json(raw, true)
 }
 
-// Result is [Redactor.JSON] for a tool's result, where a key such as session is
-// a matter of the connector's schema: keys are not judged, strings are.
+// Result is [Redactor.JSON] for a tool's result, which is JSON, where a key such
+// as session is a matter of the connector's schema: keys are not judged, strings
+// are. What holds nothing to remove comes back as it is.
 func (r *Redactor) Result(raw json.RawMessage) (json.RawMessage, error) {
-	if json.Valid(raw) && !r.mayHold(raw) {
+	if len(*r.known.Load()) == 0 && !r.telltale.holds(raw) {
 		return raw, nil
 	}
 	return r.json(raw, false)
 }
 
-// mayHold is false only if no string of a JSON text can hold what String would
-// remove: no secret is known, nothing is escaped that a rule looks for, and what
-// every rule needs stands nowhere. Many results are of that kind, and taking one
-// apart costs as much as reading it from the page did.
-func (r *Redactor) mayHold(raw json.RawMessage) bool {
-	text := string(raw)
-	if len(*r.known.Load()) > 0 || strings.ContainsAny(text, "=%<") {
-		return true // a name and its value, in a URL, a form or markup
+// telltales is a sieve that lets a JSON text through only if no string of it
+// can hold what String would remove: nothing is escaped that a rule looks for,
+// and what every rule needs stands nowhere. Many results are of that kind, and
+// taking one apart costs as much as reading it from the page did.
+func telltales(rules []rule) *sieve {
+	parts := []string{
+		"=", "%", "<", // a name and its value, in a URL, a form or markup
+		`\u`, `\/`, `\"`, // an escape that may hide a part
 	}
-	for _, escape := range []string{`\u`, `\/`, `\"`} {
-		if strings.Contains(text, escape) {
-			return true
-		}
+	for _, rule := range rules {
+		parts = append(parts, rule.needs...)
 	}
-	lower := strings.ToLower(text)
-	if slices.ContainsFunc(credentialHeaders(), func(name string) bool { return strings.Contains(lower, name) }) {
-		return true
-	}
-	return slices.ContainsFunc(r.rules, func(rule rule) bool {
-		return slices.ContainsFunc(rule.needs, func(part string) bool { return strings.Contains(text, part) })
-	})
+	return newSieve(parts, credentialHeaders())
 }
 
 func (r *Redactor) json(raw json.RawMessage, keys bool) (json.RawMessage, error) {

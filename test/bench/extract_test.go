@@ -6,20 +6,20 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
 
-	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/host"
 	"github.com/drawbridge-mcp/drawbridge/host/mcpserver"
 	"github.com/drawbridge-mcp/drawbridge/test/harness"
@@ -34,34 +34,35 @@ const (
 
 // BenchmarkExtract measures one call that reads a loaded page, 50 rows of 12
 // fields, through everything: MCP over a byte stream, the host, a module in its
-// process, the guard, CDP. In turn with it, the same message over bare CDP in
-// the same browser, and the module's own time for the same answer. Calls are
+// process, the guard, CDP. In turn with it, the same message over bare CDP in the
+// same browser. Each lasts until its caller holds the table as strings. Calls are
 // paced: the next one starts when the module's next instance is ready.
 //
 // It reports the medians in milliseconds and "ratio", which is (stack - guest) /
-// raw, the median over turns.
+// raw, the median over turns. The guest's time is that of the module in the same
+// call: its worker takes it, host calls not counted.
 func BenchmarkExtract(b *testing.B) {
 	var tp *tap
-	w := harness.New(b, harness.Options{NoSite: true, Wrap: func(t chromedp.Transport) chromedp.Transport {
+	own := &guestTimes{}
+	w := harness.New(b, harness.Options{NoSite: true, Log: own, Wrap: func(t chromedp.Transport) chromedp.Transport {
 		tp = newTap(t)
 		return tp
 	}})
 	page := servePage(b)
-	w.ReadyWith(manifest(b, page), harness.Module(b, "test/e2e/puppet"))
+	w.ReadyWith(manifest(b, page), harness.Module(b, "test/bench/reader"))
 	c := connect(b, w)
-	c.call(b, program(true)) // loads the page
-	answer := c.call(b, program(false))
-	g := newGuest(b, harness.Module(b, "test/e2e/puppet"), input(b, program(false)), answer)
+	c.list(b, `{"load":true}`)
+	c.list(b, `{}`) // the message that the tap repeats
 
 	var stack, raw, guest, ratio []float64
 	for b.Loop() {
 		pace(b)
-		r := timed(func() { tapOnce(b, tp) })
-		gt := g.call(b)
+		r := timed(func() { tp.table(b) })
 		pace(b)
-		s := timed(func() { c.call(b, program(false)) })
-		stack, raw, guest = append(stack, s), append(raw, r), append(guest, gt)
-		ratio = append(ratio, (s-gt)/r)
+		s := timed(func() { c.list(b, `{}`) })
+		g := float64(own.last.Load()) / 1e6
+		stack, raw, guest = append(stack, s), append(raw, r), append(guest, g)
+		ratio = append(ratio, (s-g)/r)
 	}
 	b.ReportMetric(median(stack), "stack-ms")
 	b.ReportMetric(median(raw), "raw-ms")
@@ -69,12 +70,33 @@ func BenchmarkExtract(b *testing.B) {
 	b.ReportMetric(median(ratio), "ratio")
 }
 
-func tapOnce(b *testing.B, tp *tap) {
+// guestTimes is a log that keeps the module's own time of the last call.
+type guestTimes struct{ last atomic.Int64 }
+
+func (*guestTimes) Enabled(context.Context, slog.Level) bool { return true }
+func (g *guestTimes) WithAttrs([]slog.Attr) slog.Handler     { return g }
+func (g *guestTimes) WithGroup(string) slog.Handler          { return g }
+
+func (g *guestTimes) Handle(_ context.Context, r slog.Record) error {
+	r.Attrs(func(a slog.Attr) bool {
+		if a.Key == "guest" && a.Value.Kind() == slog.KindDuration {
+			g.last.Store(a.Value.Duration().Nanoseconds())
+		}
+		return true
+	})
+	return nil
+}
+
+// A table is what both ways end with.
+type table struct {
+	Cols []string   `json:"cols"`
+	Rows [][]string `json:"rows"`
+}
+
+func (t table) check(b *testing.B) {
 	b.Helper()
-	ctx, cancel := context.WithTimeout(b.Context(), 10*time.Second)
-	defer cancel()
-	if n, err := tp.raw(ctx); err != nil || n < 1000 {
-		b.Fatalf("raw call: %d bytes, %v", n, err)
+	if len(t.Rows) != benchRows || len(t.Rows[0]) != benchCols || !strings.Contains(t.Rows[49][11], "value 11 of row 49") {
+		b.Fatalf("the table has %d rows", len(t.Rows))
 	}
 }
 
@@ -130,19 +152,6 @@ func manifest(b *testing.B, url string) []byte {
 	return []byte(strings.ReplaceAll(string(text), "http://bench.localhost", url))
 }
 
-// program is the arguments of one call.
-func program(load bool) map[string]any {
-	schema := abi.Extraction{Rows: "tr.row"}
-	for c := range benchCols {
-		schema.Cols = append(schema.Cols, abi.Col{Name: "c" + strconv.Itoa(c), Selector: "td.c" + strconv.Itoa(c)})
-	}
-	steps := []abi.Step{{Op: abi.OpExtract, As: "rows", Schema: &schema}}
-	if load {
-		steps = append([]abi.Step{{Op: abi.OpNavigate, Path: "/"}}, steps...)
-	}
-	return map[string]any{"calls": []any{map[string]any{"read": steps}}}
-}
-
 // A client speaks MCP over a byte stream, as one over stdio does.
 type client struct {
 	in  io.Writer
@@ -168,23 +177,18 @@ func connect(b *testing.B, w *harness.World) *client {
 		<-done
 	})
 	c := &client{in: inW, out: bufio.NewReaderSize(outR, 1<<20)}
-	c.send(b, "initialize", map[string]any{
-		"protocolVersion": "2025-11-25", "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "bench", "version": "1"},
-	})
+	c.send(b, "initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}`)
 	if _, err := io.WriteString(inW, `{"jsonrpc":"2.0","method":"notifications/initialized"}`+"\n"); err != nil {
 		b.Fatal(err)
 	}
 	return c
 }
 
-func (c *client) send(b *testing.B, method string, params any) json.RawMessage {
+// send sends a request and returns the answer, unread.
+func (c *client) send(b *testing.B, method, params string) []byte {
 	b.Helper()
 	c.id++
-	msg, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": c.id, "method": method, "params": params})
-	if err != nil {
-		b.Fatal(err)
-	}
-	if _, err := c.in.Write(append(msg, '\n')); err != nil {
+	if _, err := fmt.Fprintf(c.in, `{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", c.id, method, params); err != nil {
 		b.Fatal(err)
 	}
 	line, err := c.out.ReadBytes('\n')
@@ -194,20 +198,18 @@ func (c *client) send(b *testing.B, method string, params any) json.RawMessage {
 	return line
 }
 
-// call runs the tool and returns the module's one answer.
-func (c *client) call(b *testing.B, args any) json.RawMessage {
+// list runs the tool and reads the table.
+func (c *client) list(b *testing.B, args string) {
 	b.Helper()
-	line := c.send(b, "tools/call", map[string]any{"name": "puppet_look", "arguments": args})
+	line := c.send(b, "tools/call", `{"name":"reader_list","arguments":`+args+`}`)
 	var msg struct {
 		Result struct {
-			IsError           bool `json:"isError"`
-			StructuredContent struct {
-				Answers []json.RawMessage `json:"answers"`
-			} `json:"structuredContent"`
+			IsError           bool  `json:"isError"`
+			StructuredContent table `json:"structuredContent"`
 		} `json:"result"`
 	}
-	if err := json.Unmarshal(line, &msg); err != nil || msg.Result.IsError || len(msg.Result.StructuredContent.Answers) != 1 {
+	if err := json.Unmarshal(line, &msg); err != nil || msg.Result.IsError {
 		b.Fatalf("call: %v: %.500s", err, line)
 	}
-	return msg.Result.StructuredContent.Answers[0]
+	msg.Result.StructuredContent.check(b)
 }

@@ -3,9 +3,11 @@ package bench
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto"
 	"github.com/chromedp/chromedp"
@@ -59,12 +61,39 @@ func (t *tap) Write(ctx context.Context, m *cdproto.Message) error {
 
 func (t *tap) Close() error { return t.inner.Close() }
 
-// raw sends the remembered message once more and returns the answer's size.
-func (t *tap) raw(ctx context.Context) (int, error) {
+// table sends the remembered message once more and reads the table from its answer.
+func (t *tap) table(b *testing.B) {
+	b.Helper()
+	ctx, cancel := context.WithTimeout(b.Context(), 10*time.Second)
+	defer cancel()
+	result, err := t.raw(ctx)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var res struct {
+		Result struct{ Value string } `json:"result"`
+	}
+	var got struct {
+		OK struct {
+			Table table `json:"table"`
+		} `json:"ok"`
+	}
+	err = json.Unmarshal(result, &res)
+	if err == nil {
+		err = json.Unmarshal([]byte(res.Result.Value), &got)
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	got.OK.Table.check(b)
+}
+
+// raw sends the remembered message once more and returns the answer's result.
+func (t *tap) raw(ctx context.Context) ([]byte, error) {
 	t.mu.Lock()
 	if t.last == nil {
 		t.mu.Unlock()
-		return 0, errors.New("no extraction was seen yet")
+		return nil, errors.New("no extraction was seen yet")
 	}
 	t.next++
 	m := *t.last
@@ -74,16 +103,16 @@ func (t *tap) raw(ctx context.Context) (int, error) {
 	err := t.inner.Write(ctx, &m)
 	t.mu.Unlock()
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	select {
 	case answer := <-ch:
 		if answer.Error != nil {
-			return 0, answer.Error
+			return nil, answer.Error
 		}
-		return len(answer.Result), nil
+		return answer.Result, nil
 	case <-ctx.Done():
-		return 0, ctx.Err()
+		return nil, ctx.Err()
 	}
 }
 
@@ -104,8 +133,8 @@ func TestTapKeepsTheAnswersApart(t *testing.T) {
 		_ = tp.Read(ctx, &m)
 		got <- m
 	}()
-	if n, err := tp.raw(ctx); err != nil || n != len(answerText) {
-		t.Fatalf("raw = %d, %v", n, err)
+	if got, err := tp.raw(ctx); err != nil || string(got) != answerText {
+		t.Fatalf("raw = %s, %v", got, err)
 	}
 	p.answers <- &cdproto.Message{ID: 8}
 	if m := <-got; m.ID != 8 {

@@ -41,9 +41,11 @@ type Options struct {
 	Wait   time.Duration    // how long the gate waits; 0 is its default
 	Clock  func() time.Time // of registry and maintainer; nil is time.Now
 	Limits sandbox.Limits   // of the sandbox, which is then this world's own
+	Log    slog.Handler     // in the place of the test's log
 	// Wrap stands between the host and its browser's pipe.
 	Wrap     func(chromedp.Transport) chromedp.Transport
-	OwnCache bool // a sandbox of this world's own, for tests that change its files
+	Attach   func(context.Context) (*browser.Browser, error) // joins a browser in place of launching one; may be nil
+	OwnCache bool                                            // a sandbox of this world's own, for tests that change its files
 }
 
 // A World is one drawbridge with everything around it. Its parts may be used
@@ -123,7 +125,7 @@ func (w *World) makeHost() {
 	w.check(err)
 	w.Host, err = host.New(host.Options{
 		Registry: w.Registry, Sandbox: w.Sandbox, Gate: w.Gate, Audit: w.Audit, Redact: secrets, Logger: w.logger(),
-		Settings: filepath.Join(w.Dir, "settings.json"), Launch: w.launch, Wait: w.opts.Wait,
+		Settings: filepath.Join(w.Dir, "settings.json"), Launch: w.launch, Attach: w.opts.Attach, Wait: w.opts.Wait,
 	})
 	w.check(err)
 }
@@ -176,6 +178,9 @@ func (w *World) Browser() *browser.Browser {
 
 // logger writes to the test's log.
 func (w *World) logger() *slog.Logger {
+	if w.opts.Log != nil {
+		return slog.New(w.opts.Log)
+	}
 	return slog.New(slog.NewTextHandler(w.T.Output(), nil))
 }
 
