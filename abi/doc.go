@@ -68,6 +68,14 @@
 //
 // Everything in a block is one JSON document in UTF-8, without a byte order mark.
 //
+// # Prompts and values
+//
+// A connector may ship prompts ([Prompt]): text, with arguments put in, that a
+// client offers its user to begin with. They are part of the signed release and
+// run nothing. An argument of a prompt or tool may say which column of which
+// reading tool its values come from ([Column]); the host calls that tool, like any
+// call of the same client, when somebody completes the argument.
+//
 // # Flow of a call
 //
 // The host has checked the arguments against the tool's input schema, asked for

@@ -36,4 +36,9 @@ const (
 	MaxToolName   = 46       // 64 less what clients put before it
 	MaxConnectors = 16       // in one plugin
 	MaxTools      = 64       // in one connector
+	MaxPrompts    = 16       // in one connector
+	MaxPromptText = 4 << 10  // bytes of a prompt's text, before its arguments are put in
+	MaxPromptArgs = 8        // arguments of one prompt
+	// MaxPromptValue is bytes of one argument of a prompt.
+	MaxPromptValue = 1000
 )

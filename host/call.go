@@ -132,7 +132,7 @@ func (c *call) identify(ctx context.Context) error {
 
 func (c *call) allow(ctx context.Context) error {
 	var err error
-	if c.grant, err = c.host.gate.Allow(ctx, c.subject()); err != nil {
+	if c.grant, err = c.host.gate.AllowAsking(ctx, c.subject(), c.req.Ask.toGate()); err != nil {
 		return err
 	}
 	c.args = c.grant.Args // what was allowed is what runs
@@ -246,6 +246,9 @@ func (c *call) result(ctx context.Context, err error) CallResult {
 		e = c.outcome(err)
 	}
 	c.host.journal.end(ctx, c, e)
+	if c.tool != nil {
+		c.host.health.note(c.tool.conn.def.ID, e, c.host.now())
+	}
 	if e == nil {
 		return CallResult{Structured: c.out, AuditID: c.id, Origin: string(c.tool.conn.site.base.Origin())}
 	}
@@ -253,7 +256,7 @@ func (c *call) result(ctx context.Context, err error) CallResult {
 		c.host.opts.Logger.ErrorContext(ctx, "call", slog.String("call", c.id), slog.Any("error", err))
 		e = &abi.Error{Code: abi.ErrInternal, Msg: "internal error, in the audit log as " + c.id}
 	}
-	return CallResult{Err: e, AuditID: c.id}
+	return CallResult{Err: e, AuditID: c.id, Confirm: confirmationOf(err)}
 }
 
 // outcome says what an error means for the caller. Once a write went out, no

@@ -41,6 +41,8 @@ type Host struct {
 	tabs    *tabs
 	journal *journal
 	redact  *redact.Redactor
+	health  healths
+	values  valueCache
 	catalog atomic.Pointer[catalog]
 
 	// Questions are what waits for a person beside the gate's approvals.

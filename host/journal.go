@@ -116,7 +116,11 @@ func (c *call) entry() audit.Entry {
 	return e
 }
 
-// who names a person who decided, as the kernel knows the process.
+// who names a person who decided, as the kernel knows the process, or the client in
+// whose dialog it was.
 func who(by gate.Approver) string {
+	if by.Via == gate.ViaClient {
+		return fmt.Sprintf("client %s (%s), in its own dialog", by.Principal.Name, by.Principal.ID)
+	}
 	return fmt.Sprintf("user %d, process %d, %s %s", by.UID, by.PID, by.Via, by.TTY)
 }

@@ -30,6 +30,8 @@ type CallRequest struct {
 	Client    string          // what the client calls itself; display only
 	Tool      string          // listed or dotted name
 	Args      json.RawMessage // an object; nil is {}
+	// Ask is how the client itself can ask for a confirmation.
+	Ask Inquiry
 	// Progress reports how far the call is; total 0 means unknown. It never
 	// blocks, may be nil, and is not called after Call returned.
 	Progress func(done, total float64, message string)
@@ -41,4 +43,6 @@ type CallResult struct {
 	Err        *abi.Error      // already safe to show
 	AuditID    string          // of the call's row in the audit log
 	Origin     string          // whose page text Structured is; empty if the tool was not found
+	// Confirm is set beside Err where the client is to ask, and to repeat the call.
+	Confirm *Confirmation
 }

@@ -120,6 +120,38 @@ func TestParseManifestRefuses(t *testing.T) {
 		{"destructive without writes", `destructive: false`, `destructive: true`, "tools[0].writes: missing"},
 		{"destructive by default", "        destructive: false\n", "", "tools[0].writes: missing"},
 
+		// Where arguments take their values from.
+		{"values of an unknown argument", `[{arg: id, from`, `[{arg: ticket, from`, `no property "ticket"`},
+		{"values twice", `values: [{`, `values: [{arg: id, from: {tool: my_tickets, column: tickets.id}}, {`, "tools[2].values[1].arg"},
+		{"values of an unknown tool", `{tool: my_tickets, column: tickets.id}}]`, `{tool: nosuch, column: tickets.id}}]`, `no tool "nosuch"`},
+		{"values of a tool that writes", `{tool: my_tickets, column: tickets.id}}]`, `{tool: answer, column: tickets.id}}]`, "changes data"},
+		{"values of a tool with arguments", `{tool: my_tickets, column: tickets.id}}]`, `{tool: list_tickets, column: tickets.id}}]`, "needs arguments"},
+		{"values of no list", `{tool: my_tickets, column: tickets.id}}]`, `{tool: my_tickets, column: total.id}}]`, "no list of that name"},
+		{"values of no field", `{tool: my_tickets, column: tickets.id}}]`, `{tool: my_tickets, column: tickets.nosuch}}]`, "no plain value"},
+		{"values of lists", `{tool: my_tickets, column: tickets.id}}]`, `{tool: my_tickets, column: tickets.tags}}]`, "no plain value"},
+		{"column without a field", `{tool: my_tickets, column: tickets.id}}]`, `{tool: my_tickets, column: tickets}}]`, "not of the form"},
+		{"column with a path", `{tool: my_tickets, column: tickets.id}}]`, `{tool: my_tickets, column: tickets.id.x}}]`, "not of the form"},
+
+		// Its prompts.
+		{"prompt named as a tool", `name: triage`, `name: answer`, "prompts[0].name"},
+		{"prompt name", `name: triage`, `name: Triage`, "prompts[0].name"},
+		{"long prompt name", `name: triage`, `name: ` + strings.Repeat("a", 38), "longer than 46 bytes"},
+		{"instruction in a prompt", `Read ticket {id} and`, `<SYSTEM> Read ticket {id} and`, "prompts[0].text: holds markup"},
+		{"hidden in a prompt", `Read ticket {id} and`, `Read` + "\u200b" + ` ticket {id} and`, "prompts[0].text: holds the character U+200B"},
+		{"long prompt", `Read ticket {id} and`, strings.Repeat("Read {id} ", 420), "prompts[0].text: longer than 4096 bytes"},
+		{"unknown placeholder", `Propose a {tone}`, `Propose a {mood}`, "no argument is called {mood}"},
+		{"argument that is not used", `Propose a {tone}`, `Propose an`, "the text has no {tone}"},
+		{"open brace in a prompt", `Propose a {tone}`, `Propose a {tone`, "is not a name"},
+		{"closed brace in a prompt", `Propose a {tone}`, `Propose a tone}`, "a brace is not opened"},
+		{"spaces in braces", `Propose a {tone}`, `Propose a { tone }`, "is not a name"},
+		{"argument twice", `{name: tone,`, `{name: id,`, "arguments[1].name"},
+		{"argument name", `{name: tone,`, `{name: "to ne",`, "arguments[1].name"},
+		{"value twice", `one_of: [short, friendly]`, `one_of: [short, short]`, "one_of[1]"},
+		{"hidden in a value", `one_of: [short, friendly]`, `one_of: [short, "a\u202eb"]`, "one_of[1]"},
+		{"value of two lines", `one_of: [short, friendly]`, `one_of: [short, "a\nb"]`, "more than one line"},
+		{"one_of and from", `one_of: [short, friendly]`, `one_of: [short], from: {tool: my_tickets, column: tickets.id}`, "not both"},
+		{"prompt's values of a tool that writes", `{tool: my_tickets, column: tickets.id}}` + "\n          -", `{tool: close, column: tickets.id}}` + "\n          -", "changes data"},
+
 		// Their requests.
 		{"lower-case method", `- method: GET`, `- method: get`, "reads[0].method"},
 		{"method unknown", `method: DELETE`, `method: PURGE`, "writes[0].method"},

@@ -95,6 +95,7 @@ func (c *checker) connector(path string, con *abi.Connector) {
 		c.addf(path+".activation", "%q is neither always nor when-open", shorten(string(con.Activation)))
 	}
 	c.tools(path+".tools", con, g)
+	c.prompts(path+".prompts", con)
 }
 
 func (c *checker) settings(path string, settings []abi.Setting) {

@@ -36,6 +36,7 @@ func (c *checker) tool(path string, con *abi.Connector, t *abi.Tool, g *grants) 
 		c.addf(path+".timeout_sec", "%d is not between 0 and %d", t.TimeoutSec, int(abi.MaxCallTimeout.Seconds()))
 	}
 	c.capabilities(path, t)
+	c.toolValues(path, con, t, input)
 	c.count(path+".reads", len(t.Reads), 0, maxList)
 	for i := range t.Reads {
 		c.request(&requestCheck{path: fmt.Sprintf("%s.reads[%d]", path, i), args: input, grants: g}, &t.Reads[i])

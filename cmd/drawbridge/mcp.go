@@ -7,6 +7,8 @@ import (
 	"net"
 
 	"github.com/spf13/cobra"
+
+	"github.com/drawbridge-mcp/drawbridge/host/control"
 )
 
 func (a *app) mcpCmd() *cobra.Command {
@@ -28,7 +30,7 @@ func (a *app) mcp(ctx context.Context, client string) error {
 	if err != nil {
 		return err
 	}
-	conn, err := d.JoinMCP(ctx, client)
+	conn, err := d.JoinMCP(ctx, control.JoinParams{Client: client, Token: a.getenv(control.TokenVar)})
 	if err != nil {
 		return err
 	}

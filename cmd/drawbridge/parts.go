@@ -51,6 +51,7 @@ func (p *parts) build(ctx context.Context, dirs platform.Dirs, d *daemon) (err e
 	}
 	p.gate, err = gate.New(gate.Options{
 		UID: os.Getuid(), Lineage: control.Lineage, Connected: func() []gate.Process { return d.control.Connected() },
+		MayAsk: p.clients.MayAsk,
 		Notify: func(w gate.Pending) {
 			d.logger.InfoContext(ctx, "a call waits for a person: drawbridge approvals", slog.String("tool", w.Subject.Tool), slog.String("id", w.ID))
 		},

@@ -124,9 +124,9 @@ func (c *Client) reply(ctx context.Context, id, code string) error {
 }
 
 // JoinMCP turns a connection to the daemon into the byte stream of one MCP
-// client called name.
-func (c *Client) JoinMCP(ctx context.Context, name string) (net.Conn, error) {
-	req, err := newRequest(ctx, "mcp", JoinParams{Client: name})
+// client.
+func (c *Client) JoinMCP(ctx context.Context, p JoinParams) (net.Conn, error) {
+	req, err := newRequest(ctx, "mcp", p)
 	if err != nil {
 		return nil, err
 	}

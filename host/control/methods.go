@@ -32,6 +32,8 @@ func methods() map[string]method {
 		"clients.add":         addClient,
 		"clients.list":        listClients,
 		"clients.revoke":      revokeClient,
+		"clients.trust":       trustClient,
+		"clients.distrust":    distrustClient,
 	}
 }
 
@@ -171,7 +173,7 @@ func callTool(ctx context.Context, r *request) (any, error) {
 	if err := r.params(&p); err != nil {
 		return nil, err
 	}
-	who, err := r.server.principal(ctx, "cli")
+	who, err := r.server.principal(ctx, cliClient)
 	if err != nil {
 		return nil, err
 	}

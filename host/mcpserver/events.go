@@ -63,6 +63,8 @@ func (e *events) send(f frame) error {
 	return e.event(f)
 }
 
+func (e *events) carries() bool { return e.accepts }
+
 // comment writes what keeps a silent stream open.
 func (e *events) comment() error {
 	e.mu.Lock()

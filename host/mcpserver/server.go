@@ -23,6 +23,20 @@ type Backend interface {
 	Tools(ctx context.Context, p host.Principal) []host.ToolDef
 	// Call runs one call until ctx ends. The request's Tool is a dotted id.
 	Call(ctx context.Context, r host.CallRequest) host.CallResult
+	// Connectors returns the connectors that p may see, and the plugins that are
+	// not loaded. It must be cheap.
+	Connectors(ctx context.Context, p host.Principal) ([]host.ConnectorInfo, []host.PluginProblem)
+	// Audit returns p's own calls, newest first, before the one with an id if that
+	// is given; not_found if p has no such call.
+	Audit(ctx context.Context, p host.Principal, before string, limit int) ([]host.AuditCall, error)
+	// Prompts returns the prompts that p may see. It must be cheap.
+	Prompts(ctx context.Context, p host.Principal) []host.PromptDef
+	// Prompt returns a prompt's text with arguments put in; not_found or
+	// invalid_args are for p to see.
+	Prompt(ctx context.Context, p host.Principal, name string, args map[string]string) (host.PromptDef, string, error)
+	// Complete returns the values that fit what was typed; not_found and
+	// limit_exceeded are for the client to see.
+	Complete(ctx context.Context, r host.CompleteRequest) (host.Completion, error)
 }
 
 // A NameStyle says how tools are named in tools/list. A call may use the listed
@@ -91,9 +105,16 @@ func New(b Backend, o Options) *Server {
 		server.WithCacheHints(0, mcp.CacheScopePrivate),
 		server.WithInstructions(or(o.Instructions, defaultInstructions)),
 		server.WithToolFilter(listedTools),
+		server.WithResourceCapabilities(false, true),
+		server.WithPromptCapabilities(true),
+		server.WithCompletions(),
+		server.WithPromptCompletionProvider(completer{s}),
+		server.WithHooks(hooks()),
 	)
-	// One tool stands for all: see RATIONALE.md.
+	// One of each stands for all: see RATIONALE.md.
 	s.mcp.AddTool(mcp.NewTool(proxyTool), s.callTool)
+	s.mcp.AddPrompt(mcp.NewPrompt(proxyPrompt), s.getPrompt)
+	s.mcp.AddResource(mcp.NewResource(proxyResource, "proxy"), s.readResource)
 	return s
 }
 
@@ -105,8 +126,8 @@ func or(v, byDefault string) string {
 	return v
 }
 
-// ToolsChanged tells the clients that listen that tools/list has another answer
-// now. Any number of calls within a tenth of a second become one notification.
+// ToolsChanged tells the clients that listen that tools/list, and the other lists
+// of what connectors offer, have another answer now. Any number of calls within a tenth of a second become one notification.
 func (s *Server) ToolsChanged() { s.hub.changed() }
 
 // Close ends the streams that only listen, so that an HTTP server that shuts down

@@ -285,27 +285,31 @@ func TestFailures(t *testing.T) {
 
 func TestProgress(t *testing.T) {
 	var out recorder
-	p := newProgress(&request{message: &message{token: json.RawMessage(`"t"`)}, out: &out})
+	box := &outbox{out: &out}
+	p := newProgress(&request{message: &message{token: json.RawMessage(`"t"`)}}, box)
 	nan := func() float64 { z := 0.0; return z / z }()
 	for _, done := range []float64{1, 1, 0.5, nan, 2} {
 		p.report(done, nan, strings.Repeat("ä", 1000))
 	}
-	p.close()
-	p.close()
+	box.close()
+	box.close()
 	p.report(3, 3, "too late")
 	if len(out) != 2 || strings.Contains(out[0], "total") || utf8.RuneCountInString(out[0]) > maxProgressText+150 {
 		t.Errorf("%d frames: %q", len(out), out)
 	}
 	var none recorder
-	q := newProgress(&request{message: &message{}, out: &none})
+	box = &outbox{out: &none}
+	q := newProgress(&request{message: &message{}}, box)
 	q.report(1, 1, "nobody asked")
-	q.close()
+	box.close()
 	if len(none) != 0 {
 		t.Errorf("without a token: %q", none)
 	}
 }
 
 type recorder []string
+
+func (*recorder) carries() bool { return true }
 
 func (r *recorder) send(f frame) error {
 	*r = append(*r, string(f))
