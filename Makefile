@@ -14,7 +14,7 @@ WASI    := GOOS=wasip1 GOARCH=wasm
 BROWSERS := /(host/browser|test/e2e|cmd/drawbridge)$$
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-sites check lint fuzz bench mutants deps clean help
+.PHONY: build demo test test-sites conformance check lint fuzz bench mutants deps clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -36,6 +36,9 @@ test: deps ## all tests, with real Chromium, real Git and real keys
 
 test-sites: deps build ## end-to-end tests against Request Tracker from its Debian package
 	test/scripts/test-sites.sh
+
+conformance: deps ## the protocol's own test suite, two releases of it, against host/mcpserver
+	$(GO) test -count=1 -timeout 30m -v -run '^(TestSuites|TestProgress|TestLogging)' ./test/conformance -conformance
 
 check: $(BIN)/gofumpt ## formatting, vet, generated files, the import table
 	@out=$$($(BIN)/gofumpt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "gofumpt would change:"; echo "$$out"; exit 1; fi
