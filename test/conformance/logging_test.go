@@ -40,6 +40,7 @@ func TestLoggingModern(t *testing.T) {
 
 // events calls the tool that logs and names what comes, in order.
 func events(t *testing.T, url, meta string) string {
+	t.Helper()
 	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"test_tool_with_logging","arguments":{},"_meta":{` + meta +
 		`"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"raw","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}`
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(body))
@@ -52,7 +53,7 @@ func events(t *testing.T, url, meta string) string {
 	} {
 		r.Header.Set(name, v)
 	}
-	resp, err := http.DefaultClient.Do(r)
+	resp, err := (&http.Client{Timeout: patience}).Do(r)
 	if err != nil {
 		return err.Error()
 	}

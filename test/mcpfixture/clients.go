@@ -28,7 +28,7 @@ func clientTools() []host.ToolDef {
 		tool("fixture_fail", noArgs, anyObject),
 		tool("fixture_image", noArgs, ""),
 		tool("fixture_list", noArgs, `{"type":"object","properties":{"rows":{"type":"array"}},"required":["rows"]}`),
-		tool("fixture_progress", number("n"), anyObject),
+		tool("fixture_progress", `{"type":"object","properties":{"n":{"type":"integer"},"ms":{"type":"integer"}}}`, anyObject),
 		tool("fixture_remove", noArgs, anyObject),
 		tool("fixture_wait", number("ms"), anyObject),
 	}
@@ -64,6 +64,7 @@ func (b *Backend) clientCall(ctx context.Context, name string, r host.CallReques
 	case "progress":
 		for i := range args.N {
 			r.Progress(float64(i+1), float64(args.N), "step")
+			pause(ctx, time.Duration(args.MS)*time.Millisecond)
 		}
 		return structured(map[string]any{"done": true})
 	case "wait":
