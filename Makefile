@@ -14,7 +14,7 @@ WASI    := GOOS=wasip1 GOARCH=wasm
 BROWSERS := /(host/browser|test/e2e|cmd/drawbridge)$$
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-sites conformance check lint fuzz bench mutants deps deps-npm clean help
+.PHONY: build demo test test-browser test-sites conformance check lint fuzz bench mutants deps deps-npm clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -37,6 +37,9 @@ test: deps deps-npm ## all tests, with real Chromium, real Git, real keys and ot
 	$(GO) test -race -shuffle=on -timeout 25m -p 1 $$($(GO) list ./... | grep -E '$(BROWSERS)')
 	@test/scripts/not-run.sh
 
+test-browser: deps ## the browser suite whole and long, launched and attached
+	DRAWBRIDGE_LONG=1 $(GO) test -race -timeout 20m -run 'TestLaunch$$|TestAttach$$' ./host/browser
+
 test-sites: deps build ## end-to-end tests against Request Tracker from its Debian package
 	test/scripts/test-sites.sh
 
@@ -46,7 +49,7 @@ conformance: deps-npm ## the protocol's own test suite, two releases of it, agai
 check: $(BIN)/gofumpt ## formatting, vet, generated files, the import table
 	@out=$$($(BIN)/gofumpt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "gofumpt would change:"; echo "$$out"; exit 1; fi
 	$(GO) vet ./...
-	$(WASI) $(GO) vet ./abi/ ./abi/sdk/ ./connectors-src/tracker/ ./connectors-src/trespasser/ ./connectors-src/requesttracker/
+	$(WASI) $(GO) vet ./abi/ ./abi/sdk/ ./connectors-src/tracker/ ./connectors-src/trespasser/ ./connectors-src/requesttracker/ ./connectors-src/mantis/
 	GOOS=darwin $(GO) vet ./host/platform/ ./sandbox/
 	GOOS=windows $(GO) vet ./host/platform/ ./sandbox/
 	$(GO) mod tidy -diff
@@ -56,7 +59,7 @@ check: $(BIN)/gofumpt ## formatting, vet, generated files, the import table
 
 lint: $(BIN)/golangci-lint ## golangci-lint for the host and for guests
 	$(BIN)/golangci-lint run ./...
-	$(WASI) $(BIN)/golangci-lint run ./abi/sdk/ ./connectors-src/tracker/ ./connectors-src/trespasser/ ./connectors-src/requesttracker/
+	$(WASI) $(BIN)/golangci-lint run ./abi/sdk/ ./connectors-src/tracker/ ./connectors-src/trespasser/ ./connectors-src/requesttracker/ ./connectors-src/mantis/
 
 fuzz: ## every fuzz target for 30 s
 	@for pkg in $$($(GO) list ./...); do \

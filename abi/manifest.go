@@ -110,11 +110,14 @@ type Callback struct {
 	Path   string `json:"path"`
 }
 
-// LoginForm names the fields that the host types into.
+// LoginForm names the fields that the host types into. Where a site asks for the
+// name on one page and for the password on the next, Next leads from the one to
+// the other.
 type LoginForm struct {
-	Username string `json:"username"` // selector
-	Password string `json:"password"` // selector
-	Submit   string `json:"submit"`   // selector
+	Username string `json:"username"`       // selector
+	Next     string `json:"next,omitempty"` // selector; absent where one page has both fields
+	Password string `json:"password"`       // selector
+	Submit   string `json:"submit"`         // selector
 }
 
 // Pages says how a page is recognised. A list holds if any condition in it

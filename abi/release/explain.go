@@ -173,7 +173,11 @@ func (e *explainer) login(c *abi.Connector) {
 		e.sayf(c.ID, "signing in may return by %s %s", cb.Method, cb.Path)
 	}
 	if f := c.Login.Form; f != nil {
-		e.sayf(c.ID, "the host types name and password into %q and %q and presses %q", f.Username, f.Password, f.Submit)
+		then := ""
+		if f.Next != "" {
+			then = fmt.Sprintf(", with %q between them,", f.Next)
+		}
+		e.sayf(c.ID, "the host types name and password into %q and %q%s and presses %q", f.Username, f.Password, then, f.Submit)
 	}
 }
 

@@ -96,6 +96,7 @@ func TestParseManifestRefuses(t *testing.T) {
 		{"callback method", `{method: POST, path: /login/callback}`, `{method: PUT, path: /login/callback}`, "callback.method"},
 		{"callback without provider", `      origins: ["https://id.example", "{cdn_url}"]` + "\n", "", "login.callback"},
 		{"empty selector", `password: "#password"`, `password: " "`, "login.form.password"},
+		{"empty selector of the button between", `password: "#password"`, `password: "#password", next: " "`, "login.form.next"},
 		{"no signed-in condition", "        - {selector: \"nav .account\", absent: \".banner-signed-out\"}\n", "        []\n", "pages.signed_in: missing"},
 		{"empty condition", `{status: 404}`, `{}`, "pages.missing[0]"},
 		{"impossible status", `{status: 404}`, `{status: 4040}`, "pages.missing[0].status"},

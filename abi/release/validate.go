@@ -157,6 +157,9 @@ func (c *checker) login(path string, login *abi.Login, g *grants) {
 		c.selector(path+".form.username", f.Username)
 		c.selector(path+".form.password", f.Password)
 		c.selector(path+".form.submit", f.Submit)
+		if f.Next != "" {
+			c.selector(path+".form.next", f.Next)
+		}
 	}
 }
 

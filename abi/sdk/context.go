@@ -116,14 +116,18 @@ func (c *Context) Texts(selector string) ([]string, error) {
 // RunProgram takes the host call as a function, so that it reaches no import
 // that its caller does not name.
 func runProgram(steps []abi.Step, hostCall func([]byte) []byte) (*Result, error) {
-	var ans abi.Answer
-	if err := decodeAnswer(hostCall(encode(abi.Program{V: abi.Version, Steps: steps})), &ans); err != nil {
-		return nil, err
+	raw := hostCall(encode(abi.Program{V: abi.Version, Steps: steps}))
+	res, ok := splitAnswer(raw)
+	if !ok {
+		res = &Result{}
+		if err := decodeAnswer(raw, &res.Answer); err != nil {
+			return nil, err
+		}
 	}
-	if !ans.OK {
-		return nil, answerError(ans.Error, stepName(steps, ans.Step))
+	if !res.OK {
+		return nil, answerError(res.Error, stepName(steps, res.Step))
 	}
-	return &Result{Answer: ans}, nil
+	return res, nil
 }
 
 // DecodeAnswer ignores fields that it does not know: a newer host may send them.

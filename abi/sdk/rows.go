@@ -3,7 +3,9 @@ package sdk
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
 )
@@ -68,10 +70,32 @@ func Row[T any](r *Result, as string) (T, error) {
 	return rows[0], nil
 }
 
-// A wireTable is abi.Table with its cells left as they came.
+// A wireTable is abi.Table with its rows left as they came.
 type wireTable struct {
-	Cols []string            `json:"cols"`
-	Rows [][]json.RawMessage `json:"rows"`
+	Cols []string          `json:"cols"`
+	Rows []json.RawMessage `json:"rows"`
+}
+
+func readTable(raw json.RawMessage) (t wireTable, err error) {
+	ok := splitObject(raw, func(key, value []byte) {
+		switch string(key) {
+		case "cols":
+			err = json.Unmarshal(value, &t.Cols)
+		case "rows":
+			rows, list := splitArray(value, nil)
+			if !list {
+				err = json.Unmarshal(value, &t.Rows)
+			}
+			for _, row := range rows {
+				t.Rows = append(t.Rows, row)
+			}
+		}
+	})
+	if !ok {
+		t = wireTable{}
+		err = json.Unmarshal(raw, &t)
+	}
+	return t, err
 }
 
 func decodeTable[T any](raw json.RawMessage, as string) ([]T, error) {
@@ -87,8 +111,8 @@ func decodeTable[T any](raw json.RawMessage, as string) ([]T, error) {
 
 // FillTable sets dst, a slice of structs, to a table's rows.
 func fillTable(raw json.RawMessage, dst reflect.Value) error {
-	var t wireTable
-	if err := json.Unmarshal(raw, &t); err != nil {
+	t, err := readTable(raw)
+	if err != nil {
 		return err
 	}
 	elem := dst.Type().Elem()
@@ -97,11 +121,15 @@ func fillTable(raw json.RawMessage, dst reflect.Value) error {
 	}
 	fields := columnFields(elem, t.Cols)
 	out := reflect.MakeSlice(dst.Type(), len(t.Rows), len(t.Rows))
+	var cells [][]byte
 	for i, row := range t.Rows {
-		if len(row) != len(t.Cols) {
-			return abi.Errorf(abi.ErrInvalidResult, "", "row %d has %d cells for %d columns", i, len(row), len(t.Cols))
+		if cells, err = readRow(row, cells[:0]); err != nil {
+			return err
 		}
-		for j, cell := range row {
+		if len(cells) != len(t.Cols) {
+			return abi.Errorf(abi.ErrInvalidResult, "", "row %d has %d cells for %d columns", i, len(cells), len(t.Cols))
+		}
+		for j, cell := range cells {
 			if fields[j] < 0 {
 				continue
 			}
@@ -114,11 +142,38 @@ func fillTable(raw json.RawMessage, dst reflect.Value) error {
 	return nil
 }
 
-func fillCell(cell json.RawMessage, dst reflect.Value) error {
-	if isTable(dst.Type()) && string(cell) != "null" {
+func readRow(row json.RawMessage, into [][]byte) ([][]byte, error) {
+	cells, ok := splitArray(row, into)
+	if ok {
+		return cells, nil
+	}
+	var list []json.RawMessage
+	err := json.Unmarshal(row, &list)
+	cells = into
+	for _, cell := range list {
+		cells = append(cells, cell)
+	}
+	return cells, err
+}
+
+func fillCell(cell []byte, dst reflect.Value) error {
+	switch t := dst.Type(); {
+	case t == reflect.TypeFor[string]() && plainText(cell):
+		dst.SetString(string(cell[1 : len(cell)-1]))
+		return nil
+	case t == reflect.TypeFor[*string]() && plainText(cell):
+		text := string(cell[1 : len(cell)-1])
+		dst.Set(reflect.ValueOf(&text))
+		return nil
+	case isTable(t) && string(cell) != "null":
 		return fillTable(cell, dst)
 	}
 	return json.Unmarshal(cell, dst.Addr().Interface())
+}
+
+// plainText reports whether a cell is a string that means what it spells.
+func plainText(cell []byte) bool {
+	return len(cell) >= 2 && cell[0] == '"' && !slices.Contains(cell, '\\') && utf8.Valid(cell)
 }
 
 func isTable(t reflect.Type) bool {

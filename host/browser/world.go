@@ -49,6 +49,9 @@ var workerJS string
 //go:embed js/page.js
 var pageJS string
 
+//go:embed js/guest.js
+var guestJS string
+
 // helperJS is what every document's isolated world starts with.
 var helperJS = "(() => {\n" + domJS + extractJS + waitJS + actJS + fetchJS + mainJS + "})()"
 

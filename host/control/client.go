@@ -25,6 +25,8 @@ type Client struct {
 	Ask func(ctx context.Context, q host.Question) (code string, err error)
 	// Progress shows how far a method is; nil shows nothing.
 	Progress func(Progress)
+	// Waiting says that the call waits for a person; nil says nothing.
+	Waiting func(Waiting)
 }
 
 func (c *Client) http() *http.Client {
@@ -100,6 +102,11 @@ func (c *Client) event(ctx context.Context, e Event, result any) (done bool, err
 	case e.Progress != nil:
 		if c.Progress != nil {
 			c.Progress(*e.Progress)
+		}
+		return false, nil
+	case e.Waiting != nil:
+		if c.Waiting != nil {
+			c.Waiting(*e.Waiting)
 		}
 		return false, nil
 	case result == nil:

@@ -193,6 +193,7 @@ func (g *Gate) enter(s Subject, askers []Process) (*request, error) {
 		}
 		r.attended = true
 		r.askers = append(r.askers, askers...)
+		g.changed()
 		return r, nil
 	}
 	if err := g.admit(s.Principal); err != nil {

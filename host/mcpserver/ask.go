@@ -77,7 +77,7 @@ func form(message string) mcp.ElicitationParams {
 		RequestedSchema: map[string]any{
 			"type": "object",
 			"properties": map[string]any{"approve": map[string]any{
-				"type": "boolean", "title": "Approve", "description": "Let this one call run, once.", "default": false,
+				"type": "boolean", "title": "Approve", "description": "Let this one call run, once. Accepting without it refuses.", "default": false,
 			}},
 			"required": []string{"approve"},
 		},
@@ -97,7 +97,11 @@ func (r *request) asker(out *outbox) func(context.Context, string) (bool, error)
 		return nil
 	}
 	return func(ctx context.Context, message string) (bool, error) {
-		result, err := r.ask(ctx, out, string(mcp.MethodElicitationCreate), form(message))
+		params := form(message)
+		if r.session.ProtocolVersion() < mcp.LATEST_LEGACY_PROTOCOL_VERSION {
+			params.Mode = "" // there was one mode, without a name
+		}
+		result, err := r.ask(ctx, out, string(mcp.MethodElicitationCreate), params)
 		return err == nil && approves(result), err
 	}
 }

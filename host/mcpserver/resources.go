@@ -25,8 +25,8 @@ const (
 
 	proxyResource = "drawbridge://proxy" // the one resource that mcp-go knows
 	mimeJSON      = "application/json"
-	auditPage     = 25  // calls in one reading of the audit log
-	maxURI        = 512 // bytes
+	auditPage     = 25      // calls in one reading of the audit log
+	maxURI        = 2 << 10 // bytes
 )
 
 // A resourceKind is what a URI names.

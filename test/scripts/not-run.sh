@@ -4,7 +4,7 @@
 set -eu
 shared=${DRAWBRIDGE_SHARED:-../shared}
 absent=""
-for d in vectors/url; do
+for d in vectors/url sites/captures/mantis; do
   [ -d "$shared/$d" ] || absent="$absent $d"
 done
 if [ -n "$absent" ]; then
