@@ -103,6 +103,9 @@ func (s *Server) readResource(ctx context.Context, _ mcp.ReadResourceRequest) ([
 	if !ok {
 		return nil, errors.New("BUG: read without its request")
 	}
+	if s.extend(ctx, r, nil) {
+		return nil, nil
+	}
 	uri, ok := text(r.fields["uri"])
 	if !ok || len(uri) > maxURI {
 		return nil, r.fail(rpcErrorf(mcp.INVALID_PARAMS, "uri must be a string of at most %d bytes", maxURI))
