@@ -66,7 +66,7 @@ bench: deps build ## speed as ratios: JSON to dist/bench.json, a table to standa
 	@mkdir -p dist
 	$(GO) run ./test/bench/report -out $(CURDIR)/dist/bench.json $(if $(README),-readme README.md)
 
-bench-peers: deps build ## @playwright/mcp and chrome-devtools-mcp from npm on the same page: JSON to dist/bench-peers.json, a table to standard output (README=1: into the README)
+bench-peers: deps build ## the same page read by other MCP servers, from npm: JSON to dist/bench-peers.json, a table (README=1: into the README)
 	@mkdir -p dist
 	$(GO) run ./test/bench/peers -source $(CURDIR) -drawbridge $(DRAWBRIDGE) -out $(CURDIR)/dist/bench-peers.json $(if $(README),-readme README.md)
 
