@@ -79,7 +79,7 @@ func fake(t *testing.T, key string) *server {
 		t.Fatal(err)
 	}
 	return &server{
-		key: key, name: key, version: "1.0.0", argv: []string{exe}, env: []string{fakeVar + "=" + key}, dir: t.TempDir(),
+		key: key, name: key, version: "1.0.0", argv: []string{exe}, env: []string{fakeVar + "=" + key, "GORACE=atexit_sleep_ms=0"}, dir: t.TempDir(),
 		ways: []way{
 			{tool: "script", args: map[string]any{}, open: &call{"go", map[string]any{}}},
 			{tool: "snapshot", args: map[string]any{}, open: &call{"go", map[string]any{}}},
