@@ -14,7 +14,7 @@ WASI    := GOOS=wasip1 GOARCH=wasm
 BROWSERS := /(host/browser|test/e2e|cmd/drawbridge)$$
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-browser test-sites conformance check lint fuzz bench mutants deps deps-npm clean help
+.PHONY: build demo test test-browser test-sites conformance check lint fuzz bench bench-peers mutants deps deps-npm clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -71,6 +71,10 @@ fuzz: ## every fuzz target for 30 s
 bench: deps build ## speed as ratios: JSON to dist/bench.json, a table to standard output (README=1: into the README)
 	@mkdir -p dist
 	$(GO) run ./test/bench/report -out $(CURDIR)/dist/bench.json $(if $(README),-readme README.md)
+
+bench-peers: deps build ## the same page read by other MCP servers, from npm: JSON to dist/bench-peers.json, a table (README=1: into the README)
+	@mkdir -p dist
+	$(GO) run ./test/bench/peers -source $(CURDIR) -drawbridge $(DRAWBRIDGE) -out $(CURDIR)/dist/bench-peers.json $(if $(README),-readme README.md)
 
 mutants: deps ## take each check out in a scratch copy and see its test fail
 	$(GO) run ./test/mutants
