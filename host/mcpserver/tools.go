@@ -36,6 +36,8 @@ const (
 	// MetaTruncated holds {shown, of}, in characters, where the text of a result
 	// was cut.
 	MetaTruncated = "dev.drawbridge/truncated"
+	// MetaImage holds the name by which structuredContent calls an image.
+	MetaImage = "dev.drawbridge/image"
 )
 
 const (
@@ -218,6 +220,9 @@ func (s *Server) callTool(ctx context.Context, _ mcp.CallToolRequest) (*mcp.Call
 	defer release()
 	out := &outbox{out: r.out}
 	defer out.close()
+	if s.extend(ctx, r, out) {
+		return &mcp.CallToolResult{}, nil
+	}
 	call.Progress = newProgress(r, out).report
 	call.Ask.Ask = r.asker(out)
 	res := s.call(ctx, call)
