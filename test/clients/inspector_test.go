@@ -123,7 +123,7 @@ func (i inspector) image(t *testing.T) {
 // unconfirmed calls what destroys: the command line shows no forms.
 func (i inspector) unconfirmed(t *testing.T) {
 	t.Helper()
-	if r := i.call(t, "fixture_delete", `{"id":1}`); !r.IsError || !strings.HasPrefix(r.Content[0].Text, "confirmation_required: ") {
+	if r := i.call(t, "fixture_delete", `{"id":6}`); !r.IsError || !strings.HasPrefix(r.Content[0].Text, "confirmation_required: ") {
 		t.Errorf("unconfirmed: %+v", r)
 	}
 }

@@ -68,13 +68,15 @@ func (b *Backend) clientCall(ctx context.Context, name string, r host.CallReques
 		}
 		return structured(map[string]any{"done": true})
 	case "wait":
-		return b.wait(ctx, args.MS)
+		return b.wait(ctx, args.MS, r)
 	}
 	return host.CallResult{Err: abi.Errorf(abi.ErrNotFound, "", "no tool %q", r.Tool)}
 }
 
-// wait takes its time, and counts where its caller left before it was over.
-func (b *Backend) wait(ctx context.Context, ms int) host.CallResult {
+// wait says that it began, takes its time, and counts where its caller left before it
+// was over.
+func (b *Backend) wait(ctx context.Context, ms int, r host.CallRequest) host.CallResult {
+	r.Progress(1, 2, "waiting")
 	pause(ctx, time.Duration(ms)*time.Millisecond)
 	if ctx.Err() != nil {
 		b.cancelled.Add(1)
@@ -82,6 +84,10 @@ func (b *Backend) wait(ctx context.Context, ms int) host.CallResult {
 	}
 	return structured(map[string]any{"waited": ms})
 }
+
+// Unanswered is the first id of fixture_delete whose question no driver answers: the
+// gate waits for a second there, so that a test sees what comes after it.
+const Unanswered = 5
 
 // remove runs what the gate lets through.
 func (b *Backend) remove(ctx context.Context, id int, r host.CallRequest) host.CallResult {
@@ -91,7 +97,11 @@ func (b *Backend) remove(ctx context.Context, id int, r host.CallRequest) host.C
 			return r.Ask.Ask(ctx, question(p))
 		}
 	}
-	_, err := b.gate.AllowAsking(ctx, gate.Subject{
+	g := b.gate
+	if id >= Unanswered {
+		g = b.hasty
+	}
+	_, err := g.AllowAsking(ctx, gate.Subject{
 		Principal: r.Principal, Client: r.Client, Connector: "fixture", Tool: r.Tool, Title: "Delete one", Definition: []byte("{}"),
 		ModuleSHA256: "0", Release: "test/fixture@1.0.0", Args: r.Args, Destructive: true, Writes: []string{"POST /delete"},
 	}, via)
