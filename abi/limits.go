@@ -28,6 +28,9 @@ const (
 	MaxArgs       = 1 << 20   // bytes of one tool call's arguments
 	MaxBody       = 1 << 20   // bytes of one request or response body in fetch
 	MaxHTML       = 512 << 10 // bytes of one html step
+	MaxSnapshot   = 64 << 10  // bytes of one snapshot step
+	MaxImage      = 1 << 20   // bytes of one picture, PNG or JPEG
+	MaxImages     = 4         // pictures that one tool call takes
 	MaxJSONDepth  = 128
 	MaxModule     = 8 << 20  // bytes of a module, unless configured up to 32 MiB
 	MaxMemory     = 64 << 20 // bytes of linear memory

@@ -212,11 +212,14 @@ type Capability string
 
 // The capabilities of ABI version 1.
 const (
-	CapRead     Capability = "read"     // navigate, wait, extract, exists, page, html
-	CapAct      Capability = "act"      // click, fill, select, check, press, and read steps between them
-	CapFetch    Capability = "fetch"    // same-origin requests with the page's cookies
-	CapProgress Capability = "progress" // tell the caller how far the call is
+	CapRead       Capability = "read"       // navigate, wait, extract, exists, page, html, snapshot
+	CapAct        Capability = "act"        // click, fill, select, check, press, and read steps between them
+	CapFetch      Capability = "fetch"      // same-origin requests with the page's cookies
+	CapProgress   Capability = "progress"   // tell the caller how far the call is
+	CapScreenshot Capability = "screenshot" // pictures of the page for the caller, and read steps between them
 )
 
 // Capabilities lists every capability.
-func Capabilities() []Capability { return []Capability{CapAct, CapFetch, CapProgress, CapRead} }
+func Capabilities() []Capability {
+	return []Capability{CapAct, CapFetch, CapProgress, CapRead, CapScreenshot}
+}

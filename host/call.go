@@ -32,6 +32,7 @@ type call struct {
 	grant   gate.Grant
 	row     audit.ID // of the row before, for a destructive call
 	out     json.RawMessage
+	album   album // pictures that the module took
 	started time.Time
 }
 
@@ -199,7 +200,7 @@ func (c *call) run(ctx context.Context) error {
 	page := &grantedPage{
 		site: c.tool.conn.site, page: c.lease.page, guard: c.lease.guard, progress: c.req.Progress,
 		loginCmd: "drawbridge login " + c.tool.conn.def.ID, dialog: dialogOf(c.tool.writes),
-		granted: c.tool.def.Capabilities, spoil: c.lease.spoil,
+		granted: c.tool.def.Capabilities, spoil: c.lease.spoil, album: &c.album,
 	}
 	var out abi.CallOutput
 	var own time.Duration
@@ -247,11 +248,12 @@ func (c *call) result(ctx context.Context, err error) CallResult {
 	}
 	written := c.host.journal.end(ctx, c, e)
 	c.log(ctx, e)
+	c.host.shots.keep(c.req.Principal.ID, c.id, c.album.last())
 	if c.tool != nil {
 		c.host.health.note(c.tool.conn.def.ID, e, c.host.now())
 	}
 	if e == nil {
-		return CallResult{Structured: c.out, AuditID: c.id, Origin: string(c.tool.conn.site.base.Origin())}
+		return CallResult{Structured: c.out, Images: c.album.named(c.out), AuditID: c.id, Origin: string(c.tool.conn.site.base.Origin())}
 	}
 	if e.Code == abi.ErrInternal {
 		c.host.opts.Logger.ErrorContext(ctx, "internal error", slog.String("call", c.id), slog.Any("error", err))

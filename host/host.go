@@ -47,6 +47,7 @@ type Host struct {
 	health  healths
 	values  valueCache
 	catalog atomic.Pointer[catalog]
+	shots   shots // the newest calls' last pictures
 
 	// Questions are what waits for a person beside the gate's approvals.
 	Questions Questions

@@ -57,7 +57,7 @@ func (t *tabs) reading(ctx context.Context, key tabKey, policy string, g *guard.
 	}
 	l := &lease{page: e.page, guard: e.guard, release: release, spoil: func() { e.policy = "" }}
 	if t.blank {
-		l.release = func() { go e.clear() }
+		l.release = func() { go e.clear() } //nolint:contextcheck // a tab is blanked also when its call's time is over
 	}
 	return l, nil
 }

@@ -232,6 +232,8 @@ func capabilityWords(c abi.Capability) string {
 		return "sends requests with your login, without showing a page"
 	case abi.CapProgress:
 		return "reports progress"
+	case abi.CapScreenshot:
+		return "takes PICTURES of pages, which your client and its model see whole: what they show can't be redacted"
 	}
 	return "uses " + strconv.Quote(string(c))
 }

@@ -116,6 +116,7 @@ func TestParseManifestRefuses(t *testing.T) {
 		{"unknown capability", `[read, progress]`, `[read, eval]`, "tools[0].capabilities[1]"},
 		{"capability twice", `[read, progress]`, `[read, read]`, "tools[0].capabilities[1]"},
 		{"reads and no way to read", `[read, progress]`, `[progress]`, "tools[0].capabilities"},
+		{"screenshot and nowhere to show it", `[read, progress]`, `[read, screenshot]`, "tools[0].output"},
 		{"writes and no way to write", `capabilities: [fetch, act, read]`, `capabilities: [read]`, "tools[1].capabilities"},
 		{"writes of a reading tool", `destructive: true`, `destructive: false`, "tools[1].writes: a tool with writes is destructive"},
 		{"destructive without writes", `destructive: false`, `destructive: true`, "tools[0].writes: missing"},

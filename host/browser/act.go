@@ -52,7 +52,7 @@ func (p *Page) act(ctx context.Context, step *abi.Step) error {
 		return p.tick(ctx, step)
 	case abi.OpPress:
 		return p.press(ctx, step)
-	case abi.OpNavigate, abi.OpWait, abi.OpExtract, abi.OpExists, abi.OpPage, abi.OpHTML:
+	case abi.OpNavigate, abi.OpWait, abi.OpExtract, abi.OpExists, abi.OpPage, abi.OpHTML, abi.OpSnapshot, abi.OpScreenshot:
 	}
 	return abi.Errorf(abi.ErrUnsupportedAction, "act", "%q is no act step", step.Op)
 }

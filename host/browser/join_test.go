@@ -92,17 +92,17 @@ func TestAttach(t *testing.T) {
 	browsertest.Run(t, browsertest.Subject{
 		Browser: b, Attached: true, Whole: long(), Long: long(), Foreign: foreign(other), Tabs: tabs(other),
 		Crash: (*browser.Page).Crash, Downloads: u.downloads(),
-		Fresh: func(ctx context.Context, t *testing.T) browsertest.Life { //nolint:contextcheck // a user's browser outlives a call
+		Fresh: func(ctx context.Context, t *testing.T) browsertest.Life {
 			t.Helper()
-			own := startUsers(t, quietProfile(t))
+			own := startUsers(t, quietProfile(t)) //nolint:contextcheck // a user's browser outlives a call
 			b, err := browser.Attach(ctx, browser.AttachOptions{Profile: own.dir, Logger: logger()})
 			if err != nil {
 				t.Fatal(err)
 			}
 			t.Cleanup(func() { _ = b.Close() })
-			return browsertest.Life{Browser: b, Kill: own.kill, Again: func(ctx context.Context, t *testing.T) *browser.Browser { //nolint:contextcheck // as above
+			return browsertest.Life{Browser: b, Kill: own.kill, Again: func(ctx context.Context, t *testing.T) *browser.Browser {
 				t.Helper()
-				startUsers(t, own.dir)
+				startUsers(t, own.dir) //nolint:contextcheck // as above
 				return attach(ctx, t, browser.AttachOptions{Profile: own.dir})
 			}}
 		},

@@ -185,7 +185,7 @@ func TestForget(t *testing.T) {
 		w.Header().Set("Content-Type", "text/html")
 		fmt.Fprintf(w, "<body><p id=who>%d cookies", len(r.Cookies()))
 	})
-	b := launch(t.Context(), t, browser.Options{})
+	b := launch(deadline(t), t, browser.Options{})
 	p := open(t, b)
 	show := func(host, path, selector string) string {
 		visit(t, p, site.URL(host, path))

@@ -40,6 +40,9 @@ var actJS string
 //go:embed js/fetch.js
 var fetchJS string
 
+//go:embed js/snapshot.js
+var snapshotJS string
+
 //go:embed js/main.js
 var mainJS string
 
@@ -53,7 +56,7 @@ var pageJS string
 var guestJS string
 
 // helperJS is what every document's isolated world starts with.
-var helperJS = "(() => {\n" + domJS + extractJS + waitJS + actJS + fetchJS + mainJS + "})()"
+var helperJS = "(() => {\n" + domJS + extractJS + waitJS + actJS + fetchJS + snapshotJS + mainJS + "})()"
 
 // makeWorld asks for the helper's world in the document that has just come into
 // the tab. Each document gets a world of a new name: a world that the browser

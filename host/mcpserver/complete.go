@@ -73,7 +73,7 @@ func (s *Server) completeTemplate(ctx context.Context, ask host.CompleteRequest,
 	switch {
 	case uri == templateConnector && ask.Arg == "id":
 		return s.completeConnector(ctx, ask), nil
-	case uri == templateAudit && ask.Arg == "before":
+	case uri == templateAudit && ask.Arg == "before", uri == templateScreenshot && ask.Arg == "call":
 		return s.completeCall(ctx, ask)
 	}
 	for _, d := range s.backend.Tools(ctx, ask.Principal) {

@@ -32,6 +32,10 @@ func (quiet) Audit(context.Context, host.Principal, string, int) ([]host.AuditCa
 	return nil, nil
 }
 
+func (quiet) Screenshot(context.Context, host.Principal, string) (host.Image, error) {
+	return host.Image{}, abi.Errorf(abi.ErrNotFound, "screenshot", "none is kept")
+}
+
 func (quiet) Prompts(context.Context, host.Principal) []host.PromptDef { return nil }
 
 func (quiet) Prompt(context.Context, host.Principal, string, map[string]string) (host.PromptDef, string, error) {

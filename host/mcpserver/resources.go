@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"log/slog"
 	"regexp"
@@ -21,6 +22,7 @@ const (
 	uriConnectors = "drawbridge://connectors"
 	uriAudit      = "drawbridge://audit"
 	uriTools      = "drawbridge://tools/"
+	uriScreenshot = "drawbridge://screenshots/"
 	beforeQuery   = "?before="
 
 	proxyResource = "drawbridge://proxy" // the one resource that mcp-go knows
@@ -37,6 +39,7 @@ const (
 	kindConnector  resourceKind = "connector"
 	kindAudit      resourceKind = "audit"
 	kindTool       resourceKind = "tool" // see parseToolCall
+	kindScreenshot resourceKind = "screenshot"
 )
 
 var (
@@ -58,6 +61,9 @@ func parseResource(uri string) (kind resourceKind, arg string, ok bool) {
 	}
 	if id, ok := strings.CutPrefix(uri, uriAudit+beforeQuery); ok && callID.MatchString(id) {
 		return kindAudit, id, true
+	}
+	if id, ok := strings.CutPrefix(uri, uriScreenshot); ok && callID.MatchString(id) {
+		return kindScreenshot, id, true
 	}
 	if call, ok := strings.CutPrefix(uri, uriTools); ok {
 		_, _, ok = parseToolCall(call)
@@ -88,6 +94,8 @@ func (s *Server) templates(ctx context.Context, p host.Principal) []mcp.Resource
 			mcp.WithTemplateDescription("Calls of this client from before the one with that id.")),
 		mcp.NewResourceTemplate(templateConnector, "connector", mcp.WithTemplateMIMEType(mimeJSON),
 			mcp.WithTemplateDescription("One connector: where it works, its tools, and how it was when it was last used.")),
+		mcp.NewResourceTemplate(templateScreenshot, "screenshot",
+			mcp.WithTemplateDescription("The last picture that a call of this client took, for as long as it is kept.")),
 	}, s.toolTemplates(ctx, p)...)
 }
 
@@ -95,6 +103,8 @@ func (s *Server) templates(ctx context.Context, p host.Principal) []mcp.Resource
 const (
 	templateAudit     = uriAudit + "{?before}"
 	templateConnector = uriConnectors + "/{id}"
+
+	templateScreenshot = uriScreenshot + "{call}"
 )
 
 // readResource is the handler of the one resource that mcp-go knows.
@@ -110,8 +120,16 @@ func (s *Server) readResource(ctx context.Context, _ mcp.ReadResourceRequest) ([
 	if !ok || len(uri) > maxURI {
 		return nil, r.fail(rpcErrorf(mcp.INVALID_PARAMS, "uri must be a string of at most %d bytes", maxURI))
 	}
-	if kind, call, ok := parseResource(uri); ok && kind == kindTool {
-		return s.readTool(ctx, r, uri, call)
+	switch kind, arg, _ := parseResource(uri); kind {
+	case kindTool:
+		return s.readTool(ctx, r, uri, arg)
+	case kindScreenshot:
+		img, err := s.backend.Screenshot(ctx, r.peer.who, arg)
+		if err != nil {
+			return nil, r.fail(r.notRead(ctx, uri, err))
+		}
+		return []mcp.ResourceContents{mcp.BlobResourceContents{URI: uri, MIMEType: img.MIME, Blob: base64.StdEncoding.EncodeToString(img.Data)}}, nil
+	case kindConnectors, kindConnector, kindAudit:
 	}
 	v, err := s.read(ctx, r.peer.who, uri)
 	if err != nil {

@@ -49,6 +49,14 @@ func (b *fakeBackend) Audit(_ context.Context, p host.Principal, before string, 
 	return log[:min(limit, len(log))], nil
 }
 
+// Screenshot is kept of alice's newest call alone.
+func (b *fakeBackend) Screenshot(_ context.Context, p host.Principal, call string) (host.Image, error) {
+	if p != alice || call != aliceLog()[0].ID {
+		return host.Image{}, abi.Errorf(abi.ErrNotFound, "screenshot", "none is kept")
+	}
+	return host.Image{Handle: "image:A", MIME: "image/png", Data: []byte("\x89PNG picture")}, nil
+}
+
 func readText(t *testing.T, c *sdk.ClientSession, uri string) string {
 	t.Helper()
 	r, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri})
@@ -102,7 +110,11 @@ func TestSDKReadsResources(t *testing.T) {
 			if !slices.Equal(ids, want) {
 				t.Errorf("calls %q", ids)
 			}
-			for _, uri := range []string{"drawbridge://connectors/nosuch", "drawbridge://audit?before=BBBBBBBBBBBBBBBB", "drawbridge://proxy", "file:///etc/passwd"} {
+			shot, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: "drawbridge://screenshots/" + ids[0]})
+			if err != nil || len(shot.Contents) != 1 || shot.Contents[0].MIMEType != "image/png" || string(shot.Contents[0].Blob) != "\x89PNG picture" {
+				t.Errorf("screenshot: %v %+v", err, shot)
+			}
+			for _, uri := range []string{"drawbridge://connectors/nosuch", "drawbridge://screenshots/" + ids[1], "drawbridge://screenshots/x", "drawbridge://audit?before=BBBBBBBBBBBBBBBB", "drawbridge://proxy", "file:///etc/passwd"} {
 				if _, err := c.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: uri}); err == nil || !strings.Contains(err.Error(), "not found") {
 					t.Errorf("%s: %v", uri, err)
 				}

@@ -29,6 +29,9 @@ type Backend interface {
 	// Audit returns p's own calls, newest first, before the one with an id if that
 	// is given; not_found if p has no such call.
 	Audit(ctx context.Context, p host.Principal, before string, limit int) ([]host.AuditCall, error)
+	// Screenshot returns the last picture that one of p's own calls took, by the
+	// call's id in the audit log; not_found if none is kept.
+	Screenshot(ctx context.Context, p host.Principal, call string) (host.Image, error)
 	// Prompts returns the prompts that p may see. It must be cheap.
 	Prompts(ctx context.Context, p host.Principal) []host.PromptDef
 	// Prompt returns a prompt's text with arguments put in; not_found or

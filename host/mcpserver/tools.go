@@ -36,6 +36,8 @@ const (
 	// MetaTruncated holds {shown, of}, in characters, where the text of a result
 	// was cut.
 	MetaTruncated = "dev.drawbridge/truncated"
+	// MetaImage holds the name by which structuredContent calls an image.
+	MetaImage = "dev.drawbridge/image"
 )
 
 const (

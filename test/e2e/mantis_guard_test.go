@@ -115,9 +115,9 @@ func (w *mantisWorld) installMantisPuppet(t *testing.T) {
 func mantisPuppetTool(name string, destructive bool, lists abi.Tool) abi.Tool {
 	return abi.Tool{
 		Name: name, Title: name, Description: "Does what it is told.", Destructive: &destructive, Reads: lists.Reads, Writes: lists.Writes,
-		Capabilities: []abi.Capability{abi.CapAct, abi.CapFetch, abi.CapProgress, abi.CapRead},
+		Capabilities: []abi.Capability{abi.CapAct, abi.CapFetch, abi.CapProgress, abi.CapRead, abi.CapScreenshot},
 		Input: json.RawMessage(`{"type":"object","properties":{"id":{"type":"integer"},"handler_id":{"type":"integer"},"project_id":{"type":"integer"},` +
 			`"tolerate":{"type":"boolean"},"calls":{"type":"array","items":{"type":"object"}}},"additionalProperties":false}`),
-		Output: json.RawMessage(`{"type":"object","properties":{"answers":{"type":"array"}},"additionalProperties":false}`),
+		Output: json.RawMessage(`{"type":"object","properties":{"answers":{"type":"array"},"shot":{"type":"string","format":"image"}},"additionalProperties":false}`),
 	}
 }

@@ -43,8 +43,9 @@ func (u *UsersBrowser) Start(tb testing.TB) {
 		tb.Fatal(err)
 	}
 	_ = os.Remove(filepath.Join(u.Profile, "DevToolsActivePort")) // of the one before
-	u.cmd = exec.CommandContext(context.Background(), path, "--headless", "--no-sandbox", "--no-first-run", "--disable-gpu", //nolint:usetesting // it may be killed before, and is waited for
-		"--disable-dev-shm-usage", "--remote-debugging-port=0", "--user-data-dir="+u.Profile, "about:blank")
+	u.cmd = exec.CommandContext(context.Background(), path,       //nolint:usetesting,gosec // the user's browser; it may be killed before, and is waited for
+		"--headless", "--no-sandbox", "--no-first-run", "--disable-gpu", "--disable-dev-shm-usage",
+		"--remote-debugging-port=0", "--user-data-dir="+u.Profile, "about:blank")
 	u.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := u.cmd.Start(); err != nil {
 		tb.Fatal(err)
