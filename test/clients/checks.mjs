@@ -78,8 +78,9 @@ const checks = {
   },
   async image({ client }) {
     const r = await client.call("fixture_image", {});
-    const png = Buffer.from(r.content[0].data, "base64");
-    need(r.content[0].type === "image" && r.content[0].mimeType === "image/png" && png.subarray(1, 4).toString() === "PNG", JSON.stringify(r));
+    const image = r.content.find((c) => c.type === "image");
+    need(image.mimeType === "image/png" && Buffer.from(image.data, "base64").subarray(1, 4).toString() === "PNG", JSON.stringify(r));
+    need(image._meta["dev.drawbridge/image"] === r.structuredContent.image, "the picture's name");
   },
   async progress({ client, lossy }) {
     let whole = 0;

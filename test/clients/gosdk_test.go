@@ -155,11 +155,11 @@ func (c *session) results(t *testing.T) {
 		t.Errorf("fail: %+v", r)
 	}
 	r := c.call(t, "fixture_image", nil)
-	if len(r.Content) != 1 {
+	if len(r.Content) != 2 {
 		t.Fatalf("image: %+v", r)
 	}
-	if png, ok := r.Content[0].(*mcp.ImageContent); !ok || png.MIMEType != "image/png" || !strings.HasPrefix(string(png.Data), "\x89PNG") {
-		t.Errorf("image: %+v", r.Content[0])
+	if png, ok := r.Content[1].(*mcp.ImageContent); !ok || png.MIMEType != "image/png" || !strings.HasPrefix(string(png.Data), "\x89PNG") {
+		t.Errorf("image: %+v", r.Content[1])
 	}
 	big, _ := c.call(t, "fixture_big", map[string]any{"bytes": 4 << 20}).StructuredContent.(map[string]any)
 	if s, _ := big["text"].(string); len(s) != 4<<20 {

@@ -115,7 +115,8 @@ func (i inspector) parallel(t *testing.T) {
 func (i inspector) image(t *testing.T) {
 	t.Helper()
 	r := i.call(t, "fixture_image", "{}")
-	if png, err := base64.StdEncoding.DecodeString(r.Content[0].Data); err != nil || !strings.HasPrefix(string(png), "\x89PNG") || r.Content[0].MimeType != "image/png" {
+	image := r.Content[len(r.Content)-1]
+	if png, err := base64.StdEncoding.DecodeString(image.Data); err != nil || !strings.HasPrefix(string(png), "\x89PNG") || image.MimeType != "image/png" {
 		t.Errorf("image: %+v", r)
 	}
 }
