@@ -189,12 +189,17 @@ func newConnector(p *plugin, def *abi.Connector, given map[string]string) (*conn
 	return conn, tools, nil
 }
 
-func newTool(conn *connector, def *abi.Tool) (*tool, error) {
-	t := &tool{conn: conn, def: def, ToolDef: ToolDef{
-		Name: conn.def.ID + "_" + def.Name, Dotted: conn.def.ID + "." + def.Name,
+// Define words a connector's tool as clients see it.
+func Define(connector string, def *abi.Tool) ToolDef {
+	return ToolDef{
+		Name: connector + "_" + def.Name, Dotted: connector + "." + def.Name,
 		Title: def.Title, Description: def.Description, Input: def.Input, Output: def.Output,
 		ReadOnly: !def.IsDestructive(), Destructive: def.IsDestructive(), Idempotent: def.Idempotent, OpenWorld: true,
-	}}
+	}
+}
+
+func newTool(conn *connector, def *abi.Tool) (*tool, error) {
+	t := &tool{conn: conn, def: def, ToolDef: Define(conn.def.ID, def)}
 	var err error
 	if t.in, err = release.CompileSchema(def.Input); err != nil {
 		return nil, fmt.Errorf("input schema of %s: %w", t.Dotted, err)

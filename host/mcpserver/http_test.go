@@ -442,7 +442,7 @@ func TestHTTPEqualIDsInManyClients(t *testing.T) {
 			t.Parallel()
 			me := header("Authorization", fmt.Sprintf("Bearer client-%d", n))
 			session := beginSession(t, addr, me)
-			for i := range 40 {
+			for i := range max(*each/10, 40) { // an exchange over HTTP takes long
 				change := session
 				args := fmt.Sprintf(`{"n":3,"who":%d}`, n)
 				body := fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"tracker_progress","arguments":%s,"_meta":{"progressToken":1}}}`, i, args)
@@ -455,8 +455,14 @@ func TestHTTPEqualIDsInManyClients(t *testing.T) {
 				if frames := framesOf(t, post(t, addr, body, me, change)); len(frames) != 4 || !strings.Contains(frames[3], fmt.Sprintf(`"id":%d`, i)) {
 					t.Fatalf("frames %q", frames)
 				}
+				cancel := session
 				if n%2 == 0 {
 					change = modernHeaders("tools/call", "tracker_echo")
+					cancel = modernHeaders("notifications/cancelled", "")
+				}
+				// Of no call here, and of calls in flight elsewhere.
+				if r := post(t, addr, cancelLine(i+1), me, cancel); r.StatusCode != http.StatusAccepted {
+					t.Fatalf("cancel: status %d", r.StatusCode)
 				}
 				if s := bodyOf(t, post(t, addr, echo, me, change)); !strings.Contains(s, fmt.Sprintf(`"principal":"p-client-%d"`, n)) {
 					t.Fatalf("foreign frame %s", s)

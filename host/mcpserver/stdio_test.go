@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"slices"
@@ -116,42 +117,56 @@ func TestStdioSameIDTwice(t *testing.T) {
 	}
 }
 
+// each is how many calls each of sixteen clients makes with equal ids: few in every
+// run of the tests, and 10,000 in make conformance.
+var each = flag.Int("each", 64, "calls of each of sixteen clients with equal ids")
+
 // Equal ids and tokens in sixteen clients at once: each gets its own frames alone.
+// Half of them cancel what the other half has in flight, and reach none of it.
 func TestStdioEqualIDsInManyClients(t *testing.T) {
-	const clients, calls = 16, 100
-	b := newFakeBackend()
-	s := New(b, Options{})
+	const clients, atOnce = 16, 64
+	s := New(newFakeBackend(), Options{})
 	for n := range clients {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			t.Parallel()
-			p := host.Principal{ID: fmt.Sprintf("p%d", n), Name: "x"}
-			c := serveLines(t, s, p)
-			for i := range calls {
-				c.send(strings.Replace(callLine(i, "tracker_progress", fmt.Sprintf(`{"n":3,"who":%d}`, n)),
-					`"_meta":{`, fmt.Sprintf(`"_meta":{"progressToken":%d,`, i), 1))
-				c.send(callLine(calls+i, "tracker_echo", fmt.Sprintf(`{"id":%d}`, i)))
-				c.send(cancelLine(100_000 + i)) // of nobody here
-			}
-			answered, progress := map[string]int{}, 0
-			for range calls * 5 {
-				f := c.recv()
-				m, _ := object([]byte(f))
-				switch {
-				case m["method"] != nil:
-					progress++
-				case strings.Contains(f, `"args"`) && !strings.Contains(f, fmt.Sprintf(`"principal":"p%d"`, n)):
-					t.Fatalf("client %d got a foreign frame: %s", n, f)
-				default:
-					answered[string(m["id"])]++
+			c := serveLines(t, s, host.Principal{ID: fmt.Sprintf("p%d", n), Name: "x"})
+			mine, theirs := n%2*1_000_000, (n+1)%2*1_000_000
+			for first := 0; first < *each; first += atOnce {
+				calls := min(atOnce, *each-first)
+				for i := first; i < first+calls; i++ {
+					c.send(strings.Replace(callLine(mine+2*i, "tracker_progress", fmt.Sprintf(`{"n":3,"who":%d}`, n)),
+						`"_meta":{`, fmt.Sprintf(`"_meta":{"progressToken":%d,`, i), 1),
+						callLine(mine+2*i+1, "tracker_echo", fmt.Sprintf(`{"id":%d}`, i)),
+						cancelLine(theirs+2*i), cancelLine(theirs+2*i+1))
 				}
-			}
-			if progress != calls*3 || len(answered) != calls*2 {
-				t.Errorf("client %d: %d progress frames, %d answers", n, progress, len(answered))
+				c.receiveOwn(n, calls)
 			}
 			if rest := c.close(); len(rest) > 0 {
 				t.Errorf("client %d also got %q", n, rest)
 			}
 		})
+	}
+}
+
+// receiveOwn receives what so many calls of tracker_progress and tracker_echo bring
+// to client n, and nothing of another client's.
+func (c *lineClient) receiveOwn(n, calls int) {
+	c.t.Helper()
+	answered, progress := map[string]int{}, 0
+	for range calls * 5 {
+		f := c.recv()
+		m, _ := object([]byte(f))
+		switch {
+		case m["method"] != nil:
+			progress++
+		case strings.Contains(f, `"args"`) && !strings.Contains(f, fmt.Sprintf(`"principal":"p%d"`, n)):
+			c.t.Fatalf("client %d got a foreign frame: %s", n, f)
+		default:
+			answered[string(m["id"])]++
+		}
+	}
+	if progress != calls*3 || len(answered) != calls*2 {
+		c.t.Errorf("client %d: %d progress frames, %d answers", n, progress, len(answered))
 	}
 }
 

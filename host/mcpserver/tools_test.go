@@ -349,6 +349,22 @@ func (r *recorder) send(f frame) error {
 	return nil
 }
 
+// A change is told of within 300 ms, whether or not it is the first.
+func TestHubTellsInTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h hub
+		changed, stop := h.listen()
+		defer stop()
+		for range 3 {
+			begin := time.Now()
+			h.changed()
+			if <-changed; time.Since(begin) > 300*time.Millisecond {
+				t.Errorf("told after %v", time.Since(begin))
+			}
+		}
+	})
+}
+
 func TestHubCoalesces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var h hub

@@ -115,7 +115,8 @@ func (i inspector) parallel(t *testing.T) {
 func (i inspector) image(t *testing.T) {
 	t.Helper()
 	r := i.call(t, "fixture_image", "{}")
-	if png, err := base64.StdEncoding.DecodeString(r.Content[0].Data); err != nil || !strings.HasPrefix(string(png), "\x89PNG") || r.Content[0].MimeType != "image/png" {
+	image := r.Content[len(r.Content)-1]
+	if png, err := base64.StdEncoding.DecodeString(image.Data); err != nil || !strings.HasPrefix(string(png), "\x89PNG") || image.MimeType != "image/png" {
 		t.Errorf("image: %+v", r)
 	}
 }
@@ -123,7 +124,7 @@ func (i inspector) image(t *testing.T) {
 // unconfirmed calls what destroys: the command line shows no forms.
 func (i inspector) unconfirmed(t *testing.T) {
 	t.Helper()
-	if r := i.call(t, "fixture_delete", `{"id":1}`); !r.IsError || !strings.HasPrefix(r.Content[0].Text, "confirmation_required: ") {
+	if r := i.call(t, "fixture_delete", `{"id":6}`); !r.IsError || !strings.HasPrefix(r.Content[0].Text, "confirmation_required: ") {
 		t.Errorf("unconfirmed: %+v", r)
 	}
 }

@@ -25,7 +25,8 @@ const (
 // A Backend has tools that do as their names say.
 type Backend struct {
 	gate    *gate.Gate
-	changed func() // tells the clients that the tools changed
+	hasty   *gate.Gate // for calls that nobody will answer
+	changed func()     // tells the clients that the tools changed
 
 	deleted   atomic.Int64 // runs of fixture_delete
 	cancelled atomic.Int64 // calls that ended with their context
@@ -35,17 +36,18 @@ type Backend struct {
 	states map[string]map[string]string
 }
 
-// patient is how long the gate waits for an answer: so short that a test can see
-// what comes after it, and long enough for a client that answers.
-const patient = 4 * time.Second
-
 // New makes a backend and its server.
 func New() (*Backend, *mcpserver.Server, error) {
-	g, err := gate.New(gate.Options{Wait: patient, MayAsk: func(string) bool { return true }})
+	mayAsk := func(string) bool { return true }
+	patient, err := gate.New(gate.Options{MayAsk: mayAsk})
 	if err != nil {
 		return nil, nil, err
 	}
-	b := &Backend{gate: g, added: map[string]bool{}, states: map[string]map[string]string{}}
+	hasty, err := gate.New(gate.Options{MayAsk: mayAsk, Wait: time.Second})
+	if err != nil {
+		return nil, nil, err
+	}
+	b := &Backend{gate: patient, hasty: hasty, added: map[string]bool{}, states: map[string]map[string]string{}}
 	s := mcpserver.New(b, mcpserver.Options{Version: "0.0.0-fixture", Extension: b.extend})
 	b.changed = s.ToolsChanged
 	return b, s, nil

@@ -2,6 +2,7 @@ package mcpfixture
 
 import (
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -26,7 +27,7 @@ func clientTools() []host.ToolDef {
 		remove,
 		tool("fixture_echo", number("n"), `{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`),
 		tool("fixture_fail", noArgs, anyObject),
-		tool("fixture_image", noArgs, ""),
+		tool("fixture_image", noArgs, `{"type":"object","properties":{"image":{"type":"string"}},"required":["image"]}`),
 		tool("fixture_list", noArgs, `{"type":"object","properties":{"rows":{"type":"array"}},"required":["rows"]}`),
 		tool("fixture_progress", `{"type":"object","properties":{"n":{"type":"integer"},"ms":{"type":"integer"}}}`, anyObject),
 		tool("fixture_remove", noArgs, anyObject),
@@ -59,6 +60,8 @@ func (b *Backend) clientCall(ctx context.Context, name string, r host.CallReques
 		return structured(map[string]any{"n": args.N})
 	case "fail":
 		return host.CallResult{Err: abi.Errorf(abi.ErrAuthExpired, "", "nobody is signed in at %q", "fixture.localhost").WithHint("drawbridge login fixture")}
+	case "image":
+		return picture()
 	case "list":
 		return structured(map[string]any{"rows": []any{map[string]any{"id": 7, "title": "ä <b>"}}})
 	case "progress":
@@ -68,13 +71,26 @@ func (b *Backend) clientCall(ctx context.Context, name string, r host.CallReques
 		}
 		return structured(map[string]any{"done": true})
 	case "wait":
-		return b.wait(ctx, args.MS)
+		return b.wait(ctx, args.MS, r)
 	}
 	return host.CallResult{Err: abi.Errorf(abi.ErrNotFound, "", "no tool %q", r.Tool)}
 }
 
-// wait takes its time, and counts where its caller left before it was over.
-func (b *Backend) wait(ctx context.Context, ms int) host.CallResult {
+// picture is a result that shows the smallest PNG.
+func picture() host.CallResult {
+	png, err := base64.StdEncoding.DecodeString(pixel)
+	if err != nil {
+		return host.CallResult{Err: abi.Errorf(abi.ErrInternal, "", "internal error")}
+	}
+	res := structured(map[string]any{"image": "image:fixture"})
+	res.Images = []host.Image{{Handle: "image:fixture", MIME: "image/png", Data: png}}
+	return res
+}
+
+// wait says that it began, takes its time, and counts where its caller left before it
+// was over.
+func (b *Backend) wait(ctx context.Context, ms int, r host.CallRequest) host.CallResult {
+	r.Progress(1, 2, "waiting")
 	pause(ctx, time.Duration(ms)*time.Millisecond)
 	if ctx.Err() != nil {
 		b.cancelled.Add(1)
@@ -82,6 +98,10 @@ func (b *Backend) wait(ctx context.Context, ms int) host.CallResult {
 	}
 	return structured(map[string]any{"waited": ms})
 }
+
+// Unanswered is the first id of fixture_delete whose question no driver answers: the
+// gate waits for a second there, so that a test sees what comes after it.
+const Unanswered = 5
 
 // remove runs what the gate lets through.
 func (b *Backend) remove(ctx context.Context, id int, r host.CallRequest) host.CallResult {
@@ -91,7 +111,11 @@ func (b *Backend) remove(ctx context.Context, id int, r host.CallRequest) host.C
 			return r.Ask.Ask(ctx, question(p))
 		}
 	}
-	_, err := b.gate.AllowAsking(ctx, gate.Subject{
+	g := b.gate
+	if id >= Unanswered {
+		g = b.hasty
+	}
+	_, err := g.AllowAsking(ctx, gate.Subject{
 		Principal: r.Principal, Client: r.Client, Connector: "fixture", Tool: r.Tool, Title: "Delete one", Definition: []byte("{}"),
 		ModuleSHA256: "0", Release: "test/fixture@1.0.0", Args: r.Args, Destructive: true, Writes: []string{"POST /delete"},
 	}, via)

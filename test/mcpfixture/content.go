@@ -28,8 +28,6 @@ func result(content ...any) object { return object{"content": content} }
 // content is the result of a tool whose content is no text of a connector's.
 func content(name string) object {
 	switch name {
-	case "test_image_content", "fixture_image", "fixture.image":
-		return result(image())
 	case "test_audio_content":
 		return result(object{"type": "audio", "data": silence, "mimeType": "audio/wav"})
 	case "test_embedded_resource":

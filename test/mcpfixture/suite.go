@@ -11,7 +11,7 @@ import (
 )
 
 // The suite's tools. What a connector can do comes from the backend, as any call:
-// text, errors, progress, schemas, headers and changing lists. The rest is in
+// text, pictures, errors, progress, schemas, headers and changing lists. The rest is in
 // content.go, asks.go and inputs.go, by the extension.
 
 const (
@@ -72,6 +72,8 @@ func (b *Backend) suiteCall(ctx context.Context, name string, r host.CallRequest
 	switch name {
 	case "test_error_handling":
 		return host.CallResult{Err: abi.Errorf(abi.ErrNotFound, "", "this tool intentionally returns an error for testing")}
+	case "test_image_content":
+		return picture()
 	case "test_tool_with_progress":
 		for i := range 3 {
 			if i > 0 {
@@ -89,7 +91,7 @@ func (b *Backend) suiteCall(ctx context.Context, name string, r host.CallRequest
 	return structured(map[string]any{"text": "This is a simple text response for testing."})
 }
 
-// extend answers what connectors can't, for the suite and the clients' image.
+// extend answers what connectors can't.
 func (b *Backend) extend(ctx context.Context, x *mcpserver.Exchange) (map[string]any, error) {
 	switch x.Method() {
 	case "logging/setLevel", "resources/subscribe", "resources/unsubscribe":

@@ -61,6 +61,7 @@ func run(ctx context.Context, out, readme string, stdout, progress io.Writer) er
 	}{
 		{"reading a page through the whole stack", extraction},
 		{"MCP without a connector", overhead},
+		{"tools/list", listing},
 		{"a module in its worker", worker},
 		{"memory of the daemon", memory},
 	} {
@@ -193,6 +194,16 @@ func overhead(ctx context.Context) ([]line, error) {
 		}
 	}
 	return lines, nil
+}
+
+func listing(ctx context.Context) ([]line, error) {
+	r, err := bench(ctx, "./host/mcpserver", "^BenchmarkList$", "-benchtime=50x", "-count=3")
+	if err != nil {
+		return nil, err
+	}
+	return []line{{
+		What: "tools/list of 512 tools", Ours: r.median("BenchmarkList", "ns/op") / 1e6, Unit: "ms", Goal: "≤ 50 ms", Note: "without a transport",
+	}}, nil
 }
 
 func worker(ctx context.Context) ([]line, error) {
