@@ -40,6 +40,8 @@ type PluginInfo struct {
 	Connectors  []string `json:"connectors,omitempty"`
 	State       string   `json:"state,omitempty"` // ready, or why it does not run
 	Hint        string   `json:"hint,omitempty"`
+
+	Health []ConnectorHealth `json:"health,omitempty"` // of its connectors
 }
 
 func registryInfo(r registry.Registry) RegistryInfo {
@@ -262,11 +264,18 @@ func CheckModule(rel abi.Release, compiled sandbox.CompiledInfo) error {
 }
 
 // Plugins lists what is installed, and whether it runs.
-func (h *Host) Plugins(context.Context) ([]PluginInfo, error) {
+func (h *Host) Plugins(ctx context.Context) ([]PluginInfo, error) {
 	installed, err := h.opts.Registry.Installed()
 	list := make([]PluginInfo, 0, len(installed))
+	all := h.Health(ctx)
 	for _, e := range installed {
-		list = append(list, h.info(e))
+		info := h.info(e)
+		for _, c := range all {
+			if slices.Contains(info.Connectors, c.Connector) {
+				info.Health = append(info.Health, c)
+			}
+		}
+		list = append(list, info)
 	}
 	return list, err
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/drawbridge-mcp/drawbridge/host/audit"
 	"github.com/drawbridge-mcp/drawbridge/host/browser"
 	"github.com/drawbridge-mcp/drawbridge/host/gate"
+	"github.com/drawbridge-mcp/drawbridge/host/health"
 	"github.com/drawbridge-mcp/drawbridge/host/redact"
 	"github.com/drawbridge-mcp/drawbridge/registry"
 	"github.com/drawbridge-mcp/drawbridge/sandbox"
@@ -41,6 +42,7 @@ type Host struct {
 	tabs    *tabs
 	journal *journal
 	redact  *redact.Redactor
+	health  *health.Monitor
 	catalog atomic.Pointer[catalog]
 
 	// Questions are what waits for a person beside the gate's approvals.
@@ -70,11 +72,15 @@ func New(o Options) (*Host, error) {
 		end:      make(chan struct{}),
 		tabs:     &tabs{browsers: &supervisor{launch: o.Launch}, open: map[tabKey]*tab{}},
 	}
+	h.health = health.New(health.Options{Check: h.checkHealth, Changed: h.healthChanged, Now: o.Now})
 	err := h.Reload()
 	if errors.Is(err, abi.ErrUntrusted) { // the lock file pins nothing: none is loaded, and commands say why
 		o.Logger.Error("no plugin is loaded", slog.Any("error", err))
 		h.catalog.Store(&catalog{problems: map[string]*abi.Error{"lock.json": Safe(err)}})
 		err = nil
+	}
+	if err == nil {
+		go h.watchHealth()
 	}
 	return h, err
 }
@@ -126,6 +132,7 @@ func (h *Host) Reload() error {
 		return err
 	}
 	prev := h.catalog.Swap(next)
+	h.health.Set(next.healthConnectors())
 	for name, e := range next.problems {
 		h.opts.Logger.Warn("plugin is not loaded", slog.String("plugin", name), slog.String("code", string(e.Code)), slog.String("error", e.Error()))
 	}

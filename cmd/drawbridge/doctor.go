@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/host"
 	"github.com/drawbridge-mcp/drawbridge/host/browser"
 	"github.com/drawbridge-mcp/drawbridge/host/control"
 	"github.com/drawbridge-mcp/drawbridge/host/platform"
@@ -123,6 +124,24 @@ func (a *app) checkDaemon(ctx context.Context, dirs platform.Dirs) []finding {
 	found := []finding{verdict("daemon", fmt.Sprintf("process %d, MCP at http://%s/mcp, %d tools", st.PID, st.HTTP, st.Tools), nil)}
 	for name, e := range st.Problem {
 		found = append(found, finding{Check: "plugin " + name, Detail: e.Message, Hint: e.Hint})
+	}
+	return append(found, a.checkConnectors(ctx)...)
+}
+
+// checkConnectors tells what the daemon knows of its connectors; drawbridge check
+// looks.
+func (a *app) checkConnectors(ctx context.Context) []finding {
+	var list []host.ConnectorHealth
+	if err := a.call(ctx, "health.list", struct{}{}, &list); err != nil {
+		return []finding{verdict("connectors", "", err)}
+	}
+	var found []finding
+	for _, c := range list {
+		f := finding{Check: "connector " + c.Connector, OK: c.Error == nil, Detail: healthDetail(c)}
+		if c.Error != nil {
+			f.Hint = c.Error.Hint
+		}
+		found = append(found, f)
 	}
 	return found
 }

@@ -37,7 +37,7 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(
 		a.serveCmd(), a.stopCmd(), a.mcpCmd(), a.demoCmd(), a.doctorCmd(), a.versionCmd(),
 		a.registryCmd(), a.installCmd(), a.listCmd(), a.removeCmd(), a.searchCmd(),
-		a.toolsCmd(), a.callCmd(), a.loginCmd(), a.approvalsCmd(), a.auditCmd(), a.clientsCmd(),
+		a.toolsCmd(), a.callCmd(), a.loginCmd(), a.checkCmd(), a.approvalsCmd(), a.auditCmd(), a.clientsCmd(),
 		a.connectorCmd(), a.keyCmd(),
 	)
 	usageErrors(root)
