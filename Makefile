@@ -40,7 +40,7 @@ test-sites: deps build ## end-to-end tests against Request Tracker from its Debi
 check: $(BIN)/gofumpt ## formatting, vet, generated files, the import table
 	@out=$$($(BIN)/gofumpt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "gofumpt would change:"; echo "$$out"; exit 1; fi
 	$(GO) vet ./...
-	$(WASI) $(GO) vet ./abi/ ./abi/sdk/ ./connectors-src/tracker/ ./connectors-src/trespasser/ ./connectors-src/requesttracker/
+	$(WASI) $(GO) vet ./abi/ ./abi/sdk/ ./connectors-src/tracker/ ./connectors-src/tracker-suite/ ./connectors-src/trespasser/ ./connectors-src/requesttracker/
 	GOOS=darwin $(GO) vet ./host/platform/ ./sandbox/
 	GOOS=windows $(GO) vet ./host/platform/ ./sandbox/
 	$(GO) mod tidy -diff
@@ -50,7 +50,7 @@ check: $(BIN)/gofumpt ## formatting, vet, generated files, the import table
 
 lint: $(BIN)/golangci-lint ## golangci-lint for the host and for guests
 	$(BIN)/golangci-lint run ./...
-	$(WASI) $(BIN)/golangci-lint run ./abi/sdk/ ./connectors-src/tracker/ ./connectors-src/trespasser/ ./connectors-src/requesttracker/
+	$(WASI) $(BIN)/golangci-lint run ./abi/sdk/ ./connectors-src/tracker/ ./connectors-src/tracker-suite/ ./connectors-src/trespasser/ ./connectors-src/requesttracker/
 
 fuzz: ## every fuzz target for 30 s
 	@for pkg in $$($(GO) list ./...); do \

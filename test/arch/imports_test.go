@@ -41,6 +41,7 @@ var allowed = []struct{ pkg, imports string }{
 	{"abi/sdk", "abi github.com/extism/go-pdk"},
 	{"abi/sdk/sdktest", "abi/*"},
 	{"connectors-src/tracker", "abi abi/sdk"},
+	{"connectors-src/tracker-suite", "abi abi/sdk"},
 	{"connectors-src/trespasser", "abi abi/sdk"},
 	{"connectors-src/tracker/site", ""},
 	{"connectors-src/tracker/site/cmd/tracker-site", "connectors-src/tracker/site"},
