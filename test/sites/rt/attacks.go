@@ -131,9 +131,11 @@ func Refused(t *testing.T, p Puppet, s *Site, attacks []Attack) {
 
 // FormBody encodes fields in their order.
 func formBody(fields []abi.Field) []byte {
-	pairs := make([]string, len(fields))
-	for i, f := range fields {
-		pairs[i] = url.QueryEscape(f.Name) + "=" + url.QueryEscape(f.Value)
+	var pairs []string
+	for _, f := range fields {
+		if f.Token == "" { // Request Tracker needs none from its own pages
+			pairs = append(pairs, url.QueryEscape(f.Name)+"="+url.QueryEscape(f.Value))
+		}
 	}
 	return []byte(strings.Join(pairs, "&"))
 }

@@ -26,6 +26,7 @@ const (
 	GetTicket     = "rt.get_ticket"
 	Comment       = "rt.comment"
 	Reply         = "rt.reply"
+	ReplyOnPage   = "rt.reply_on_page"
 	SetStatus     = "rt.set_status"
 	CreateTicket  = "rt.create_ticket"
 )
@@ -121,7 +122,7 @@ func SignedOut(t *testing.T, c Caller, s *Site) {
 	}
 	for tool, args := range map[string]object{
 		ListMyTickets: {}, SearchTickets: {"status": "open"}, GetTicket: {"id": 12}, Comment: {"id": 12, "text": "lost"},
-		Reply: {"id": 12, "text": "lost"}, SetStatus: {"id": 12, "status": "stalled"}, CreateTicket: {"queue": "General", "subject": "lost", "text": "lost"},
+		Reply: {"id": 12, "text": "lost"}, ReplyOnPage: {"id": 12, "text": "lost"}, SetStatus: {"id": 12, "status": "stalled"}, CreateTicket: {"queue": "General", "subject": "lost", "text": "lost"},
 	} {
 		if hint := fails(t, c, tool, args, abi.ErrAuthExpired); hint != "drawbridge login rt" {
 			t.Errorf("%s: the hint is %q", tool, hint)
@@ -137,7 +138,7 @@ func WithoutRights(t *testing.T, c Caller, s *Site) {
 	before := rawTruth(t, s)
 	for tool, args := range map[string]object{
 		ListMyTickets: {}, SearchTickets: {}, GetTicket: {"id": 12}, Comment: {"id": 12, "text": "not mine"},
-		Reply: {"id": 12, "text": "not mine"}, SetStatus: {"id": 12, "status": "stalled"}, CreateTicket: {"queue": "General", "subject": "not mine", "text": "not mine"},
+		Reply: {"id": 12, "text": "not mine"}, ReplyOnPage: {"id": 12, "text": "not mine"}, SetStatus: {"id": 12, "status": "stalled"}, CreateTicket: {"queue": "General", "subject": "not mine", "text": "not mine"},
 	} {
 		fails(t, c, tool, args, abi.ErrForbidden)
 	}
@@ -152,6 +153,7 @@ func Missing(t *testing.T, c Caller, s *Site) {
 	fails(t, c, GetTicket, object{"id": 9999}, abi.ErrNotFound)
 	fails(t, c, Comment, object{"id": 9999, "text": "nobody reads this"}, abi.ErrNotFound)
 	fails(t, c, Reply, object{"id": 9999, "text": "nobody reads this"}, abi.ErrNotFound)
+	fails(t, c, ReplyOnPage, object{"id": 9999, "text": "nobody reads this"}, abi.ErrNotFound)
 	fails(t, c, SetStatus, object{"id": 9999, "status": "open"}, abi.ErrNotFound)
 	fails(t, c, SetStatus, object{"id": 12, "status": "no such status"}, abi.ErrInvalidArgs)
 	fails(t, c, SetStatus, object{"id": 12, "status": "deleted"}, abi.ErrInvalidArgs)

@@ -2,6 +2,7 @@ package rt
 
 import (
 	"bytes"
+	"html"
 	"slices"
 	"strings"
 	"testing"
@@ -26,6 +27,14 @@ func Replies(t *testing.T, c Caller, s *Site, account string, id int) {
 	before := truthOf(t, s)
 	must(t, c, Reply, object{"id": id, "text": Words})
 	OneReply(t, before, truthOf(t, s), id, account, Words, plainText)
+}
+
+// RepliesOnPage writes one through the form's editor, which makes HTML of it.
+func RepliesOnPage(t *testing.T, c Caller, s *Site, account string, id int) {
+	t.Helper()
+	before := truthOf(t, s)
+	must(t, c, ReplyOnPage, object{"id": id, "text": Words})
+	OneReply(t, before, truthOf(t, s), id, account, Words, typedText)
 }
 
 // SetsStatus moves a ticket to a status and back.
@@ -87,6 +96,18 @@ func plainText(p rtcompare.Part) string {
 		return "no plain text: " + p.Type
 	}
 	return strings.TrimSuffix(*p.Text, "\n")
+}
+
+// TypedText is what was typed into an editor, whose HTML the part is.
+func typedText(p rtcompare.Part) string {
+	if p.Type != "text/html" || p.Text == nil {
+		return "no HTML: " + p.Type
+	}
+	text := strings.NewReplacer("<p>", "", "</p>", "", "<br />\n", "\n", "<br />\r\n", "\n", "<br />", "\n").Replace(*p.Text)
+	if strings.ContainsAny(text, "<>") {
+		return "more than text: " + *p.Text
+	}
+	return strings.TrimRight(strings.ReplaceAll(html.UnescapeString(text), "\u00a0", " "), " \r\n")
 }
 
 // OneComment compares the truth before and after a comment.

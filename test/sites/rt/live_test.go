@@ -98,6 +98,7 @@ func TestWrites(t *testing.T) {
 	r.restored(t)
 	t.Run("comment", func(t *testing.T) { Comments(t, r, r.site, Staff().Name, 12) })
 	t.Run("reply", func(t *testing.T) { Replies(t, r, r.site, Staff().Name, 12) })
+	t.Run("reply on page", func(t *testing.T) { RepliesOnPage(t, r, r.site, Staff().Name, 12) })
 	t.Run("status", func(t *testing.T) { SetsStatus(t, r, r.site, Staff().Name, 12) })
 	t.Run("create", func(t *testing.T) { Creates(t, r, r.site, Staff().Name) })
 }
