@@ -166,7 +166,7 @@ func TestOtherCategoriesAreInstalledAndNotRun(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("plugins are %q, want %q", got, want)
 	}
-	if tools, health := w.Host.Tools(t.Context(), someone("ann")), w.Host.Health(t.Context()); len(tools) != 1 || len(health) != 1 {
-		t.Errorf("tools are %+v and health is %+v, want those of the one connector", tools, health)
+	if tools, known := w.Host.Tools(t.Context(), someone("ann")), w.Host.Health(t.Context()); len(tools) != 1 || len(known) != 1 {
+		t.Errorf("tools are %+v and health is %+v, want those of the one connector", tools, known)
 	}
 }

@@ -57,7 +57,7 @@ func Attacks() []Attack {
 		get("status", 14, "/Ticket/Display.html?id=14&Status=resolved"),
 		get("status by the list's editor", 15, "/Helpers/TicketUpdate?id=15&Status=stalled"),
 		{Name: "fetch of the steal link", ID: 17, Fetch: &abi.FetchRequest{Method: "GET", Path: "/Ticket/Display.html?Action=Steal&id=17"}},
-		post("comment by form", 12, "/Ticket/Update.html", commentForm(12, "x")...),
+		post("comment by form", 12, "/Ticket/Update.html", commentForm("x")...),
 		post("status by form", 18, "/Ticket/Display.html", abi.Field{Name: "id", Value: "18"}, abi.Field{Name: "Status", Value: "rejected"}),
 		rest("comment by REST", 19, "POST", "/REST/2.0/ticket/19/comment", `{"Content":"x","ContentType":"text/plain"}`),
 		rest("status by REST", 20, "PUT", "/REST/2.0/ticket/20", `{"Status":"rejected"}`),
@@ -67,9 +67,10 @@ func Attacks() []Attack {
 	}
 }
 
-func commentForm(id int, text string) []abi.Field {
+// commentForm comments on ticket 12.
+func commentForm(text string) []abi.Field {
 	return []abi.Field{
-		{Name: "id", Value: strconv.Itoa(id)},
+		{Name: "id", Value: "12"},
 		{Name: "UpdateType", Value: "private"},
 		{Name: "UpdateContent", Value: text},
 		{Name: "UpdateContentType", Value: "text/plain"},

@@ -47,7 +47,7 @@ func with(form []abi.Field, change ...abi.Field) []abi.Field {
 
 func commentWrite() Write {
 	const path = "/Ticket/Update.html"
-	form := commentForm(12, "approved")
+	form := commentForm("approved")
 	sends := func(name string, change ...abi.Field) Attack { return post(name, 12, path, with(form, change...)...) }
 	return Write{
 		Tool: Comment, Args: object{"id": 12, "text": "approved"}, Approved: sends("approved"),
@@ -73,7 +73,7 @@ func commentWrite() Write {
 }
 
 func replyWrite() Write {
-	form := with(commentForm(12, "approved"), field("UpdateType", "response"))
+	form := with(commentForm("approved"), field("UpdateType", "response"))
 	sends := func(name string, change ...abi.Field) Attack {
 		return post(name, 12, "/Ticket/Update.html", with(form, change...)...)
 	}
@@ -106,7 +106,7 @@ func statusWrite() Write {
 			sends("another ticket", field("id", "76")),
 			sends("deletion", field("Status", "deleted")),
 			sends("an owner with it", field("Owner", "root")),
-			post("a message with it", 12, "/Ticket/Update.html", with(commentForm(12, "x"), field("Status", "stalled"))...),
+			post("a message with it", 12, "/Ticket/Update.html", with(commentForm("x"), field("Status", "stalled"))...),
 		},
 	}
 }
@@ -140,7 +140,7 @@ func pageWrite() Write {
 	form := []abi.Field{
 		field("id", "12"), field("UpdateType", "response"), field("UpdateContent", "<p>approved</p>"), field("UpdateContentType", "text/html"),
 		field("SubmitTicket", "Update Ticket"), field("Action", "Respond"), field("DefaultStatus", "open"),
-		{Name: "Token", Token: `form[name="TicketUpdate"] input[name="Token"]`},
+		{Name: "Token", Token: `form[name="TicketUpdate"] input[name="Token"]`}, //nolint:gosec // it says where the page has one
 		field("UpdateTimeWorked-TimeUnits", "minutes"), field("UpdateIgnoreAddressCheckboxes", "0"),
 	}
 	for _, name := range []string{"QuoteTransaction", "Status", "Owner", "UpdateTimeWorked", "UpdateCc", "UpdateBcc", "UpdateSubject", "12-RefersTo"} {
