@@ -36,10 +36,11 @@
 // capability, so that a module's imports are the capabilities that it asks for,
 // and they must equal those that its tools declare:
 //
-//	read      steps that read the call's page       Program in, Answer out
-//	act       the same, and steps that act on it    Program in, Answer out
-//	fetch     one request with the page's cookies   FetchRequest in, FetchAnswer out
-//	progress  tell the caller how far the call is   ProgressReport in, Answer out
+//	read        steps that read the call's page       Program in, Answer out
+//	act         the same, and steps that act on it    Program in, Answer out
+//	screenshot  read steps, and pictures of the page  Program in, Answer out
+//	fetch       one request with the page's cookies   FetchRequest in, FetchAnswer out
+//	progress    tell the caller how far the call is   ProgressReport in, Answer out
 //
 // "extism:host/env" carries input, output and memory as the Extism plug-in
 // development kits expect: input_length, input_load_u8, input_load_u64, output_set,
@@ -67,6 +68,14 @@
 // an export go by input_* and output_set.
 //
 // Everything in a block is one JSON document in UTF-8, without a byte order mark.
+//
+// # Prompts and values
+//
+// A connector may ship prompts ([Prompt]): text, with arguments put in, that a
+// client offers its user to begin with. They are part of the signed release and
+// run nothing. An argument of a prompt or tool may say which column of which
+// reading tool its values come from ([Column]); the host calls that tool, like any
+// call of the same client, when somebody completes the argument.
 //
 // # Flow of a call
 //
@@ -101,7 +110,8 @@
 //
 // A [Program] runs its steps in order in the call's one page and stops at the first
 // that fails; Answer.Step is its index from 0. What earlier steps brought is dropped.
-// The page stays between host calls. The read steps stand in read and act:
+// The page stays between host calls. The read steps stand in read, act and
+// screenshot:
 //
 //	navigate  goes to Path under the base URL, as a click on a link would; then
 //	          tells by the manifest's Pages what came: auth_expired, forbidden,
@@ -112,6 +122,15 @@
 //	exists    whether Selector matches, a boolean under As
 //	page      where the page is, a PageInfo under As
 //	html      outer HTML of Selector, at most Max bytes, {"html","truncated"} under As
+//	snapshot  what is in Selector, or in the page, for a reader who can't see it:
+//	          a line for each element with its role, name, state and value, indented
+//	          by how they nest; at most Max bytes, {"text","truncated"} under As. What
+//	          password and one-time-code fields hold is not told
+//
+// One step stands in screenshot alone:
+//
+//	screenshot  a picture of Selector, as far as it fits into the window, or of what
+//	            the window shows; an ImageHandle under As
 //
 // Act steps stand in act alone. Each Selector has to match exactly one element
 // (target_ambiguous, selector_drift) that would receive the event (covered_by):
@@ -139,6 +158,18 @@
 // Answer.Truncated tells whether more was there than a limit let through.
 //
 // A [Table] names its columns once, because reading JSON is a guest's main cost.
+//
+// # Pictures
+//
+// A module gets the handle of a picture and never its bytes. It puts the handle as a
+// string into its result, where the output schema says the format "image"; the host
+// then sends the picture to the caller as content of its own beside the result, in
+// which the handle stays as the picture's name. A picture that the result does not name is dropped. A
+// handle is good for the call that took it: in another one it is a string like any
+// other. A picture is a PNG or JPEG of at most MaxImage bytes; the host scales it down
+// until it is. Fields for passwords and one-time codes, and frames of other origins,
+// are painted over. Since text in a picture can't be redacted, the capability is one of
+// its own.
 //
 // # Requests
 //

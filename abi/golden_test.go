@@ -54,6 +54,7 @@ func examples() map[string]any {
 			{Op: abi.OpExists, As: "more", Selector: "a.next", Within: []string{"iframe#list"}},
 			{Op: abi.OpPage, As: "page"},
 			{Op: abi.OpHTML, As: "body", Selector: "#main", Max: 65536},
+			{Op: abi.OpSnapshot, As: "tree", Selector: "#main", Max: 16384},
 		}},
 		"program_act": abi.Program{V: 1, Steps: []abi.Step{
 			{Op: abi.OpNavigate, Path: "/issues/12"},
@@ -63,6 +64,15 @@ func examples() map[string]any {
 			{Op: abi.OpPress, Selector: "#body", Key: "Tab"},
 			{Op: abi.OpClick, Selector: "#send", Wait: "#flash"},
 		}},
+		"program_screenshot": abi.Program{V: 1, Steps: []abi.Step{
+			{Op: abi.OpNavigate, Path: "/issues/12"},
+			{Op: abi.OpScreenshot, As: "chart", Selector: "#burndown", Within: []string{"iframe#charts"}},
+			{Op: abi.OpScreenshot, As: "window"},
+		}},
+		"answer_screenshot": abi.Answer{
+			OK: true, Page: &abi.PageInfo{URL: "https://tracker.example/issues/12", Title: "Crash on save"},
+			Data: map[string]json.RawMessage{"chart": raw(abi.ImageHandle("image:4QRSTUVWXYZ23456"))},
+		},
 		"extraction": extraction,
 		"table":      table,
 		"answer": abi.Answer{

@@ -28,6 +28,9 @@ const (
 	MaxArgs       = 1 << 20   // bytes of one tool call's arguments
 	MaxBody       = 1 << 20   // bytes of one request or response body in fetch
 	MaxHTML       = 512 << 10 // bytes of one html step
+	MaxSnapshot   = 64 << 10  // bytes of one snapshot step
+	MaxImage      = 1 << 20   // bytes of one picture, PNG or JPEG
+	MaxImages     = 4         // pictures that one tool call takes
 	MaxJSONDepth  = 128
 	MaxModule     = 8 << 20  // bytes of a module, unless configured up to 32 MiB
 	MaxMemory     = 64 << 20 // bytes of linear memory
@@ -36,4 +39,9 @@ const (
 	MaxToolName   = 46       // 64 less what clients put before it
 	MaxConnectors = 16       // in one plugin
 	MaxTools      = 64       // in one connector
+	MaxPrompts    = 16       // in one connector
+	MaxPromptText = 4 << 10  // bytes of a prompt's text, before its arguments are put in
+	MaxPromptArgs = 8        // arguments of one prompt
+	// MaxPromptValue is bytes of one argument of a prompt.
+	MaxPromptValue = 1000
 )

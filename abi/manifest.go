@@ -53,6 +53,7 @@ type Connector struct {
 	Tab         TabMode    `json:"tab,omitempty"`        // default own
 	Activation  Activation `json:"activation,omitempty"` // default always
 	Tools       []Tool     `json:"tools"`
+	Prompts     []Prompt   `json:"prompts,omitempty"`
 }
 
 // A TabMode says which tab a connector works in.
@@ -109,11 +110,14 @@ type Callback struct {
 	Path   string `json:"path"`
 }
 
-// LoginForm names the fields that the host types into.
+// LoginForm names the fields that the host types into. Where a site asks for the
+// name on one page and for the password on the next, Next leads from the one to
+// the other.
 type LoginForm struct {
-	Username string `json:"username"` // selector
-	Password string `json:"password"` // selector
-	Submit   string `json:"submit"`   // selector
+	Username string `json:"username"`       // selector
+	Next     string `json:"next,omitempty"` // selector; absent where one page has both fields
+	Password string `json:"password"`       // selector
+	Submit   string `json:"submit"`         // selector
 }
 
 // Pages says how a page is recognised. A list holds if any condition in it
@@ -162,6 +166,42 @@ type Tool struct {
 	Reads        []Request       `json:"reads"`
 	Writes       []Request       `json:"writes,omitempty"`      // only if destructive
 	TimeoutSec   int             `json:"timeout_sec,omitempty"` // default 60, at most 120
+	Values       []ToolValues    `json:"values,omitempty"`      // where arguments can take their values from
+}
+
+// ToolValues says where one argument of a tool can take its values from, so that a
+// client can complete it. It limits nothing; that is the input schema's part, whose
+// enums need no entry here.
+type ToolValues struct {
+	Arg  string `json:"arg"` // a property of the input schema
+	From Column `json:"from"`
+}
+
+// A Column is the values that a tool of the same connector returns in one field of
+// a list of objects. The tool only reads, and needs no arguments.
+type Column struct {
+	Tool   string `json:"tool"`   // its name, without the connector's id
+	Column string `json:"column"` // "issues.id": the list's property in its output, and the field's
+}
+
+// A Prompt is text that a client offers its user to begin with. It is text alone:
+// it runs nothing, and what it makes a model do is refused or asked for as ever.
+type Prompt struct {
+	Name        string           `json:"name"` // like a tool's, and no tool's of this connector
+	Title       string           `json:"title"`
+	Description string           `json:"description"` // at most 1 KiB
+	Arguments   []PromptArgument `json:"arguments,omitempty"`
+	Text        string           `json:"text"` // at most 4 KiB; "{name}" stands for an argument, which goes there in quotes, on one line
+}
+
+// A PromptArgument is one value that the user gives. It is a text of at most
+// MaxPromptValue bytes.
+type PromptArgument struct {
+	Name        string   `json:"name"` // [a-z][a-z0-9_]{0,30}; stands in the prompt's text
+	Description string   `json:"description"`
+	Required    bool     `json:"required,omitempty"`
+	OneOf       []string `json:"one_of,omitempty"` // then it is one of these
+	From        *Column  `json:"from,omitempty"`   // or is completed from these
 }
 
 // IsDestructive reports whether a call needs the gate's consent.
@@ -172,11 +212,14 @@ type Capability string
 
 // The capabilities of ABI version 1.
 const (
-	CapRead     Capability = "read"     // navigate, wait, extract, exists, page, html
-	CapAct      Capability = "act"      // click, fill, select, check, press, and read steps between them
-	CapFetch    Capability = "fetch"    // same-origin requests with the page's cookies
-	CapProgress Capability = "progress" // tell the caller how far the call is
+	CapRead       Capability = "read"       // navigate, wait, extract, exists, page, html, snapshot
+	CapAct        Capability = "act"        // click, fill, select, check, press, and read steps between them
+	CapFetch      Capability = "fetch"      // same-origin requests with the page's cookies
+	CapProgress   Capability = "progress"   // tell the caller how far the call is
+	CapScreenshot Capability = "screenshot" // pictures of the page for the caller, and read steps between them
 )
 
 // Capabilities lists every capability.
-func Capabilities() []Capability { return []Capability{CapAct, CapFetch, CapProgress, CapRead} }
+func Capabilities() []Capability {
+	return []Capability{CapAct, CapFetch, CapProgress, CapRead, CapScreenshot}
+}

@@ -3,7 +3,8 @@ package abi
 // An Op names what a step does.
 type Op string
 
-// The operations. Read steps may stand in read and in act; act steps only in act.
+// The operations. Read steps may stand in read, act and screenshot; act steps
+// only in act.
 const (
 	OpNavigate Op = "navigate" // Path; Wait
 	OpWait     Op = "wait"     // Selector, State, TimeoutMS
@@ -11,6 +12,10 @@ const (
 	OpExists   Op = "exists"   // Selector, As: true or false
 	OpPage     Op = "page"     // As: PageInfo
 	OpHTML     Op = "html"     // Selector, Max, As: {"html","truncated"}
+	OpSnapshot Op = "snapshot" // Selector, Max, As: {"text","truncated"}
+
+	// OpScreenshot stands in the host call screenshot alone, beside read steps.
+	OpScreenshot Op = "screenshot" // Selector, As: an ImageHandle
 
 	OpClick  Op = "click"  // Selector
 	OpFill   Op = "fill"   // Selector, Value: replaces what an input holds; typed into an editor, its lines parted by Shift+Enter
@@ -21,7 +26,7 @@ const (
 
 // Ops lists every operation, read steps first.
 func Ops() []Op {
-	return []Op{OpNavigate, OpWait, OpExtract, OpExists, OpPage, OpHTML, OpClick, OpFill, OpSelect, OpCheck, OpPress}
+	return []Op{OpNavigate, OpWait, OpExtract, OpExists, OpPage, OpHTML, OpSnapshot, OpScreenshot, OpClick, OpFill, OpSelect, OpCheck, OpPress}
 }
 
 // IsAct reports whether the operation changes the page.
@@ -29,11 +34,16 @@ func (o Op) IsAct() bool {
 	switch o {
 	case OpClick, OpFill, OpSelect, OpCheck, OpPress:
 		return true
-	case OpNavigate, OpWait, OpExtract, OpExists, OpPage, OpHTML:
+	case OpNavigate, OpWait, OpExtract, OpExists, OpPage, OpHTML, OpSnapshot, OpScreenshot:
 		return false
 	}
 	return false
 }
+
+// An ImageHandle names a picture that a screenshot step took. A module never
+// gets the bytes: it puts the handle as a string into its result, and the host
+// sends the picture along. A handle means nothing after the call that made it.
+type ImageHandle string
 
 // A Step is one operation. A selector is CSS and, for act steps, must match
 // exactly one element; Within leads to it through frames and shadow roots.

@@ -44,6 +44,12 @@ type PluginInfo struct {
 	Health []ConnectorHealth `json:"health,omitempty"` // of its connectors
 }
 
+// WithTransfer returns a context whose operations tell how far a transfer from a
+// registry is, in percent.
+func WithTransfer(ctx context.Context, report func(what string, percent int)) context.Context {
+	return registry.WithTransfer(ctx, report)
+}
+
 func registryInfo(r registry.Registry) RegistryInfo {
 	return RegistryInfo{ID: r.ID, URL: r.URL, Fingerprint: string(r.Pinned), Snapshot: r.Snapshot, Expires: r.Expires}
 }
@@ -51,10 +57,11 @@ func registryInfo(r registry.Registry) RegistryInfo {
 // AddRegistry trusts a registry after a person agreed to its address and
 // fingerprint.
 func (h *Host) AddRegistry(ctx context.Context, url, fingerprint string, show func(Question) error) (RegistryInfo, error) {
-	h.admin.Lock()
-	defer h.admin.Unlock()
 	fpr, err := signing.ParseFingerprint(fingerprint)
 	if err != nil {
+		return RegistryInfo{}, err
+	}
+	if err := registry.CheckAddress(url); err != nil {
 		return RegistryInfo{}, err
 	}
 	lines := []string{
@@ -65,6 +72,8 @@ func (h *Host) AddRegistry(ctx context.Context, url, fingerprint string, show fu
 	if err := h.Questions.Ask(ctx, "Trust this registry?", lines, show); err != nil {
 		return RegistryInfo{}, err
 	}
+	h.admin.Lock()
+	defer h.admin.Unlock()
 	r, err := h.opts.Registry.AddRegistry(ctx, url, fpr)
 	if err != nil {
 		return RegistryInfo{}, err
@@ -111,7 +120,7 @@ func (h *Host) Search(ctx context.Context, text string) ([]PluginInfo, error) {
 }
 
 // refreshAll fetches the registries' newest snapshots, unless an install is under
-// way: it has done so, and may be waiting for a person.
+// way: it does so itself.
 func (h *Host) refreshAll(ctx context.Context) {
 	if !h.admin.TryLock() {
 		return
@@ -145,10 +154,14 @@ func (h *Host) Install(ctx context.Context, ref string, settings map[string]stri
 		return PluginInfo{}, err
 	}
 	progress("fetching and verifying " + ref)
+	q := consent{host: h, given: settings, show: show}
 	entry, err := h.opts.Registry.Install(ctx, r, registry.InstallOptions{
 		Again:   changes, // another address is another grant
-		Consent: func(ctx context.Context, rev registry.Review) error { return h.consent(ctx, rev, settings, show) },
+		Consent: q.ask,
 		Admit: func(ctx context.Context, rev registry.Review, wasm []byte) error {
+			if err := q.stillHolds(rev); err != nil {
+				return err
+			}
 			progress("compiling the module")
 			return h.admit(ctx, rev, wasm)
 		},
@@ -168,11 +181,20 @@ func (h *Host) Install(ctx context.Context, ref string, settings map[string]stri
 	return h.info(entry), h.Note(ctx, "plugin installed", fmt.Sprintf("%s@%s %s", entry.Plugin(), entry.Version, entry.Signer))
 }
 
-// consent shows a person what a release may do, with the settings put in, and
-// refuses at once what could not be loaded afterwards.
-func (h *Host) consent(ctx context.Context, rev registry.Review, given map[string]string, show func(Question) error) error {
+// A consent is one person's answer about one release with its settings.
+type consent struct {
+	host  *Host
+	given map[string]string
+	show  func(Question) error
+	shown map[string]string // every setting, as it was shown; nil if nobody was asked
+}
+
+// ask shows a person what a release may do, with the settings put in, and
+// refuses at once what could not be loaded afterwards. Other administration goes
+// on while the person reads, so h.admin is let go.
+func (q *consent) ask(ctx context.Context, rev registry.Review) error {
 	rel := rev.Release
-	settings, err := h.allSettings(rel, given)
+	settings, err := q.host.allSettings(rel, q.given)
 	if err != nil {
 		return err
 	}
@@ -193,7 +215,28 @@ func (h *Host) consent(ctx context.Context, rev registry.Review, given map[strin
 	}
 	lines = append(lines, release.Explain(rel, settings)...)
 	title := fmt.Sprintf("Install %s/%s %s?", rel.Namespace, rel.Name, rel.Version)
-	return h.Questions.Ask(ctx, title, lines, show)
+	q.shown = settings
+	q.host.admin.Unlock()
+	defer q.host.admin.Lock()
+	return q.host.Questions.Ask(ctx, title, lines, q.show)
+}
+
+// stillHolds refuses what was agreed to with other settings than those that are
+// there now. What the registry knows it has looked at itself.
+func (q *consent) stillHolds(rev registry.Review) error {
+	if q.shown == nil {
+		return nil
+	}
+	now, err := q.host.allSettings(rev.Release, q.given)
+	if err != nil {
+		return err
+	}
+	if !maps.Equal(now, q.shown) {
+		plugin := rev.Release.Namespace + "/" + rev.Release.Name
+		return abi.Errorf(abi.ErrConfirmationRequired, "install", "the settings of %q changed while the question was open: nothing was installed", plugin).
+			WithHint("drawbridge install %s", plugin)
+	}
+	return nil
 }
 
 // allSettings is what a plugin would run with: defaults, what was set before,

@@ -11,9 +11,11 @@ import (
 )
 
 // A supervisor owns the one browser: it launches it when a call first needs it,
-// and again after it died, but not in a tight loop.
+// and again after it died, but not in a tight loop. One that is the user's it
+// attaches to, and again after the connection was lost.
 type supervisor struct {
 	launch func(ctx context.Context, headless bool) (*browser.Browser, error)
+	attach func(ctx context.Context) (*browser.Browser, error) // in place of launch, if set
 
 	mu      sync.Mutex
 	cur     *browser.Browser
@@ -45,8 +47,15 @@ func (s *supervisor) get(ctx context.Context) (*browser.Browser, error) {
 	return s.start(ctx, true)
 }
 
-// start launches a browser; s.mu is held.
+// start gets a browser; s.mu is held.
 func (s *supervisor) start(ctx context.Context, headless bool) (*browser.Browser, error) {
+	if s.attach != nil {
+		b, err := s.attach(ctx)
+		if err == nil {
+			s.cur = b
+		}
+		return b, err
+	}
 	if time.Since(s.started) < time.Minute {
 		if s.quick++; s.quick > maxQuick {
 			return nil, abi.Errorf(abi.ErrBrowserGone, "browser", "the browser ended %d times within a minute", s.quick).WithHint("drawbridge doctor")

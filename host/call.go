@@ -34,6 +34,7 @@ type call struct {
 	row     audit.ID // of the row before, for a destructive call
 	health  health.Ticket
 	out     json.RawMessage
+	album   album // pictures that the module took
 	started time.Time
 }
 
@@ -53,7 +54,6 @@ func (h *Host) Call(ctx context.Context, r CallRequest) CallResult {
 		ctx, cancel = context.WithTimeout(ctx, c.timeout())
 		defer cancel()
 		err = c.stages(ctx)
-		h.health.Report(c.health, err)
 	}
 	return c.result(ctx, err)
 }
@@ -144,7 +144,7 @@ func (c *call) identify(ctx context.Context) error {
 
 func (c *call) allow(ctx context.Context) error {
 	var err error
-	if c.grant, err = c.host.gate.Allow(ctx, c.subject()); err != nil {
+	if c.grant, err = c.host.gate.AllowAsking(ctx, c.subject(), c.req.Ask.toGate()); err != nil {
 		return err
 	}
 	c.args = c.grant.Args // what was allowed is what runs
@@ -211,7 +211,7 @@ func (c *call) run(ctx context.Context) error {
 	page := &grantedPage{
 		site: c.tool.conn.site, page: c.lease.page, guard: c.lease.guard, progress: c.req.Progress,
 		loginCmd: "drawbridge login " + c.tool.conn.def.ID, dialog: dialogOf(c.tool.writes),
-		granted: c.tool.def.Capabilities, spoil: c.lease.spoil,
+		granted: c.tool.def.Capabilities, spoil: c.lease.spoil, album: &c.album,
 	}
 	var out abi.CallOutput
 	var own time.Duration
@@ -257,15 +257,45 @@ func (c *call) result(ctx context.Context, err error) CallResult {
 	if err != nil {
 		e = c.outcome(err)
 	}
-	c.host.journal.end(ctx, c, e)
+	written := c.host.journal.end(ctx, c, e)
+	c.log(ctx, e)
+	c.host.shots.keep(c.req.Principal.ID, c.id, c.album.last())
+	c.host.health.Report(c.health, err)
 	if e == nil {
-		return CallResult{Structured: c.out, AuditID: c.id, Origin: string(c.tool.conn.site.base.Origin())}
+		return CallResult{Structured: c.out, Images: c.album.named(c.out), AuditID: c.id, Origin: string(c.tool.conn.site.base.Origin())}
 	}
 	if e.Code == abi.ErrInternal {
-		c.host.opts.Logger.ErrorContext(ctx, "call", slog.String("call", c.id), slog.Any("error", err))
-		e = &abi.Error{Code: abi.ErrInternal, Msg: "internal error, in the audit log as " + c.id}
+		c.host.opts.Logger.ErrorContext(ctx, "internal error", slog.String("call", c.id), slog.Any("error", err))
+		e = internalError(c.id, written)
 	}
-	return CallResult{Err: e, AuditID: c.id}
+	return CallResult{Err: e, AuditID: c.id, Confirm: confirmationOf(err)}
+}
+
+// log writes the call's one line: enough to see what happens and how fast, and
+// nothing of what was asked or answered.
+func (c *call) log(ctx context.Context, e *abi.Error) {
+	name, outcome, level := abi.Shorten(c.req.Tool, maxLoggedName), "ok", slog.LevelInfo
+	if c.tool != nil {
+		name = c.tool.Dotted
+	}
+	if e != nil {
+		outcome, level = string(e.Code), slog.LevelWarn
+	}
+	c.host.opts.Logger.LogAttrs(ctx, level, "call",
+		slog.String("tool", name), slog.String("client", c.req.Principal.Name), slog.String("outcome", outcome),
+		slog.Int64("ms", c.host.now().Sub(c.started).Milliseconds()), slog.String("call", c.id))
+}
+
+// maxLoggedName is how much is logged of a tool's name that is none of ours.
+const maxLoggedName = 100
+
+// internalError tells a caller no more than where to look.
+func internalError(id string, written bool) *abi.Error {
+	e := &abi.Error{Code: abi.ErrInternal, Msg: "internal error, in the audit log as " + id, Hint: "drawbridge audit"}
+	if !written {
+		e.Msg, e.Hint = "internal error, in the daemon's log as "+id+"; the audit log could not be written", "drawbridge logs"
+	}
+	return e
 }
 
 // outcome says what an error means for the caller. Once a write went out, no

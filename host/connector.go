@@ -29,6 +29,7 @@ type connector struct {
 	def      *abi.Connector
 	settings map[string]string
 	site     *site
+	prompts  []*prompt
 }
 
 // A tool is what tools/call names.
@@ -47,6 +48,7 @@ type catalog struct {
 	plugins    map[string]*plugin    // by namespace/name
 	connectors map[string]*connector // by connector id
 	tools      map[string]*tool      // by listed name and by dotted name
+	prompts    map[string]*prompt    // by listed name
 	list       []ToolDef             // sorted by name
 	problems   map[string]*abi.Error // by namespace/name: why it is not loaded
 }
@@ -60,7 +62,7 @@ func (h *Host) load() (*catalog, error) {
 	}
 	c := &catalog{
 		plugins: map[string]*plugin{}, connectors: map[string]*connector{},
-		tools: map[string]*tool{}, problems: map[string]*abi.Error{},
+		tools: map[string]*tool{}, prompts: map[string]*prompt{}, problems: map[string]*abi.Error{},
 	}
 	for _, in := range installed {
 		if err := c.add(h, in); err != nil {
@@ -112,6 +114,9 @@ func (c *catalog) add(h *Host, in registry.Entry) error {
 	c.plugins[in.Plugin()] = p
 	for _, conn := range conns {
 		c.connectors[conn.def.ID] = conn
+		for _, p := range conn.prompts {
+			c.prompts[p.Name] = p // the connector's id is its own, so the name is
+		}
 	}
 	for _, t := range tools {
 		c.tools[t.Name], c.tools[t.Dotted] = t, t
@@ -173,6 +178,13 @@ func newConnector(p *plugin, def *abi.Connector, given map[string]string) (*conn
 			return nil, nil, err
 		}
 		tools = append(tools, t)
+	}
+	for i := range def.Prompts {
+		p, err := newPrompt(conn, &def.Prompts[i])
+		if err != nil {
+			return nil, nil, err
+		}
+		conn.prompts = append(conn.prompts, p)
 	}
 	return conn, tools, nil
 }

@@ -26,12 +26,15 @@ type Options struct {
 	Gate     *gate.Gate
 	Audit    *audit.Log
 	Launch   func(ctx context.Context, headless bool) (*browser.Browser, error)
+	// Attach, if set, joins the user's own browser, and Launch is not used. That
+	// browser is never ended or restarted.
+	Attach   func(ctx context.Context) (*browser.Browser, error)
 	Redact   *redact.Redactor // shared with Audit: it learns what secrets were typed
 	Logger   *slog.Logger
 	Settings string           // path of the file that keeps plugins' settings
 	Locale   string           // BCP 47; default en
 	Now      func() time.Time // default time.Now
-	Wait     time.Duration    // how long the gate waits for a person before a call returns; 0 is gate.AskWait
+	Wait     time.Duration    // how long the gate waits for a person: a destructive call's deadline is that much later
 	Changed  func()           // called after the list of tools changed; may be nil
 }
 
@@ -43,13 +46,16 @@ type Host struct {
 	journal *journal
 	redact  *redact.Redactor
 	health  *health.Monitor
+	values  valueCache
 	catalog atomic.Pointer[catalog]
+	shots   shots // the newest calls' last pictures
 
 	// Questions are what waits for a person beside the gate's approvals.
 	Questions Questions
 
 	settings *settingsFile
-	admin    sync.Mutex // one install, removal or login at a time
+	admin    sync.Mutex // one change of registries, plugins or settings at a time; not held while a person reads
+	signin   sync.Mutex // one login or logout at a time: they show and restart the browser
 
 	mu     sync.Mutex
 	closed bool
@@ -70,7 +76,7 @@ func New(o Options) (*Host, error) {
 		opts: o, gate: o.Gate, journal: newJournal(o.Audit, o.Logger), redact: o.Redact,
 		settings: &settingsFile{path: o.Settings},
 		end:      make(chan struct{}),
-		tabs:     &tabs{browsers: &supervisor{launch: o.Launch}, open: map[tabKey]*tab{}},
+		tabs:     &tabs{browsers: &supervisor{launch: o.Launch, attach: o.Attach}, open: map[tabKey]*tab{}, blank: o.Attach != nil},
 	}
 	h.health = health.New(health.Options{Check: h.checkHealth, Changed: h.healthChanged, Now: o.Now})
 	err := h.Reload()

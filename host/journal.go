@@ -67,10 +67,12 @@ func (j *journal) begin(ctx context.Context, c *call) error {
 }
 
 // end writes how a call ended. It outlives the call's context: what happened
-// has to be written down even when the caller is gone.
-func (j *journal) end(ctx context.Context, c *call, e *abi.Error) {
+// has to be written down even when the caller is gone. written is known only of
+// destructive calls and of those that failed for a reason of ours, which wait for
+// their turn: their callers are told to look there.
+func (j *journal) end(ctx context.Context, c *call, e *abi.Error) (written bool) {
 	if c.tool == nil {
-		return // no such tool: nothing ran
+		return false // no such tool: nothing ran
 	}
 	out := audit.Outcome{Duration: c.host.now().Sub(c.started), Result: c.out}
 	if e != nil {
@@ -82,23 +84,29 @@ func (j *journal) end(ctx context.Context, c *call, e *abi.Error) {
 	if c.row != "" {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), journalTimeout)
 		defer cancel()
-		j.report(c, j.log.End(ctx, c.row, out))
-		return
+		return j.report(c, j.log.End(ctx, c.row, out))
 	}
 	entry := c.entry()
+	done := make(chan bool, 1)
 	j.queue <- func(ctx context.Context) {
 		id, err := j.log.Begin(ctx, entry)
 		if err == nil {
 			err = j.log.End(ctx, id, out)
 		}
-		j.report(c, err)
+		done <- j.report(c, err)
 	}
+	if e != nil && e.Code == abi.ErrInternal {
+		return <-done
+	}
+	return false
 }
 
-func (j *journal) report(c *call, err error) {
+// report logs that a row could not be written, and says whether it was.
+func (j *journal) report(c *call, err error) bool {
 	if err != nil {
 		j.logger.Error("writing the audit log", slog.String("call", c.id), slog.Any("error", err))
 	}
+	return err == nil
 }
 
 // entry is what the log says of a call before it runs.
@@ -116,7 +124,11 @@ func (c *call) entry() audit.Entry {
 	return e
 }
 
-// who names a person who decided, as the kernel knows the process.
+// who names a person who decided, as the kernel knows the process, or the client in
+// whose dialog it was.
 func who(by gate.Approver) string {
+	if by.Via == gate.ViaClient {
+		return fmt.Sprintf("client %s (%s), in its own dialog", by.Principal.Name, by.Principal.ID)
+	}
 	return fmt.Sprintf("user %d, process %d, %s %s", by.UID, by.PID, by.Via, by.TTY)
 }

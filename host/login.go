@@ -33,8 +33,8 @@ const LoginWait = 10 * time.Minute
 // browser at the login page and waits until the site says that somebody is
 // signed in, then goes back to the background with the session kept.
 func (h *Host) Login(ctx context.Context, id string, form *FormLogin) (SignedIn, error) {
-	h.admin.Lock()
-	defer h.admin.Unlock()
+	h.signin.Lock()
+	defer h.signin.Unlock()
 	conn, ok := h.catalog.Load().connectors[id]
 	if !ok {
 		return SignedIn{}, abi.Errorf(abi.ErrNotFound, "login", "no connector %q is installed", id).WithHint("drawbridge list")
@@ -72,7 +72,11 @@ func (h *Host) formLogin(ctx context.Context, conn *connector, form *FormLogin) 
 		return SignedIn{}, err
 	}
 	defer func() { _ = page.Close() }()
-	v, err := h.visitLogin(ctx, conn, page, f.Password)
+	first := f.Password
+	if f.Next != "" {
+		first = f.Username
+	}
+	v, err := h.visitLogin(ctx, conn, page, first)
 	if err != nil || v.Class == browser.SignedIn {
 		account, err := h.finishLogin(ctx, conn, err)
 		return SignedIn{Account: account, Already: err == nil}, err
@@ -86,17 +90,21 @@ func (h *Host) formLogin(ctx context.Context, conn *connector, form *FormLogin) 
 
 // sendForm types into a login form and waits for the site to take it.
 func (h *Host) sendForm(ctx context.Context, page *browser.Page, f *abi.LoginForm, form *FormLogin, signedIn []abi.Condition) error {
-	if kind, _, err := page.Text(ctx, nil, f.Password, "type"); err != nil || !strings.EqualFold(kind, "password") {
-		return errors.Join(abi.Errorf(abi.ErrCapabilityDenied, "login", "%q is no password field: nothing was typed", f.Password), err)
-	}
-	for _, s := range []abi.Step{
-		{Op: abi.OpFill, Selector: f.Username, Value: form.Username},
+	name := abi.Step{Op: abi.OpFill, Selector: f.Username, Value: form.Username}
+	rest := []abi.Step{
 		{Op: abi.OpFill, Selector: f.Password, Value: form.Password},
 		{Op: abi.OpClick, Selector: f.Submit},
-	} {
-		if err := page.Act(ctx, s, abi.DialogCancel); err != nil {
-			return err
-		}
+	}
+	if f.Next == "" {
+		rest = append([]abi.Step{name}, rest...)
+	} else if err := h.sendName(ctx, page, f, name); err != nil {
+		return err
+	}
+	if kind, _, err := page.Text(ctx, nil, f.Password, "type"); err != nil || !strings.EqualFold(kind, "password") {
+		return errors.Join(abi.Errorf(abi.ErrCapabilityDenied, "login", "%q is no password field: no password was typed", f.Password), err)
+	}
+	if err := actAll(ctx, page, rest); err != nil {
+		return err
 	}
 	wait, cancel := context.WithTimeout(ctx, formWait)
 	defer cancel()
@@ -108,6 +116,28 @@ func (h *Host) sendForm(ctx context.Context, page *browser.Page, f *abi.LoginFor
 		return abi.Errorf(abi.ErrAuthExpired, "login", "the login form is still there: is the name or the password wrong?")
 	}
 	return abi.Errorf(abi.ErrAuthExpired, "login", "the site does not say that anybody is signed in: %w", err)
+}
+
+// sendName fills the first of two pages and waits for the one with the password.
+func (h *Host) sendName(ctx context.Context, page *browser.Page, f *abi.LoginForm, name abi.Step) error {
+	if err := actAll(ctx, page, []abi.Step{name, {Op: abi.OpClick, Selector: f.Next}}); err != nil {
+		return err
+	}
+	wait, cancel := context.WithTimeout(ctx, formWait)
+	defer cancel()
+	if _, err := page.Settle(wait, abi.Pages{SignedOut: []abi.Condition{{Selector: f.Password}}}, ""); err != nil {
+		return abi.Errorf(abi.ErrAuthExpired, "login", "the page that asks for the password does not come: %w", err)
+	}
+	return nil
+}
+
+func actAll(ctx context.Context, page *browser.Page, steps []abi.Step) error {
+	for _, s := range steps {
+		if err := page.Act(ctx, s, abi.DialogCancel); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // openLogin opens a tab that may go to the connector's and its identity
@@ -167,9 +197,21 @@ func (h *Host) whoami(ctx context.Context, conn *connector) (string, error) {
 	return h.account(ctx, conn, l)
 }
 
+// headedLogin shows a person the login page: in a browser of ours, which is
+// started anew with a window, or in a tab of the browser that is the user's.
 func (h *Host) headedLogin(ctx context.Context, conn *connector) (account string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, LoginWait)
 	defer cancel()
+	if h.opts.Attach != nil {
+		b, err := h.tabs.browsers.get(ctx)
+		if err != nil {
+			return "", err
+		}
+		if err := conn.awaitLogin(ctx, b); err != nil {
+			return "", err
+		}
+		return h.whoami(ctx, conn)
+	}
 	b, err := h.tabs.browsers.restart(ctx, false)
 	if err != nil {
 		back := context.WithoutCancel(ctx)
@@ -185,18 +227,23 @@ func (h *Host) headedLogin(ctx context.Context, conn *connector) (account string
 			}
 		}
 	}()
-	page, err := b.Open(ctx, browser.Policy{Check: conn.loginPolicy()})
+	return "", conn.awaitLogin(ctx, b)
+}
+
+// awaitLogin shows the login page until the site says that somebody is signed in.
+func (conn *connector) awaitLogin(ctx context.Context, b *browser.Browser) error {
+	page, err := b.OpenShown(ctx, browser.Policy{Check: conn.loginPolicy()})
 	if err != nil {
-		return "", err
+		return err
 	}
 	defer func() { _ = page.Close() }()
 	u, err := conn.site.url(conn.def.Login.Path)
 	if err != nil {
-		return "", err
+		return err
 	}
 	if err := page.Show(ctx, u.String()); err != nil {
-		return "", err
+		return err
 	}
 	_, err = page.Settle(ctx, abi.Pages{SignedIn: conn.site.pages.SignedIn}, "")
-	return "", err
+	return err
 }

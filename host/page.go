@@ -26,6 +26,7 @@ type grantedPage struct {
 	arrived  *abi.PageInfo    // where this program's last navigation ended
 	spoil    func()           // makes the next call begin with a blank page; may be nil
 	granted  []abi.Capability // the tool's own; its module may import more, for others
+	album    *album           // the pictures that the call took
 }
 
 // may refuses a host call that the tool was not granted.
@@ -41,7 +42,7 @@ func (g *grantedPage) Read(ctx context.Context, program []byte) ([]byte, error) 
 	if err := g.may(abi.CapRead); err != nil {
 		return nil, err
 	}
-	return g.run(ctx, program, false)
+	return g.run(ctx, program, abi.CapRead)
 }
 
 // Act serves the host call act: a program that may change the page.
@@ -49,7 +50,15 @@ func (g *grantedPage) Act(ctx context.Context, program []byte) ([]byte, error) {
 	if err := g.may(abi.CapAct); err != nil {
 		return nil, err
 	}
-	return g.run(ctx, program, true)
+	return g.run(ctx, program, abi.CapAct)
+}
+
+// Screenshot serves the host call screenshot: read steps, and pictures.
+func (g *grantedPage) Screenshot(ctx context.Context, program []byte) ([]byte, error) {
+	if err := g.may(abi.CapScreenshot); err != nil {
+		return nil, err
+	}
+	return g.run(ctx, program, abi.CapScreenshot)
 }
 
 // Progress serves the host call progress.
@@ -67,10 +76,10 @@ func (g *grantedPage) Progress(_ context.Context, report []byte) ([]byte, error)
 	return encode(&abi.Answer{OK: true})
 }
 
-func (g *grantedPage) run(ctx context.Context, program []byte, mayAct bool) ([]byte, error) {
+func (g *grantedPage) run(ctx context.Context, program []byte, by abi.Capability) ([]byte, error) {
 	ans := &abi.Answer{Data: map[string]json.RawMessage{}}
 	g.arrived = nil
-	steps, err := parseProgram(program, mayAct)
+	steps, err := parseProgram(program, by)
 	for i := 0; err == nil && i < len(steps); i++ {
 		ans.Step = i
 		if err = g.step(ctx, &steps[i], ans); err == nil {
@@ -86,8 +95,8 @@ func (g *grantedPage) run(ctx context.Context, program []byte, mayAct bool) ([]b
 	return encode(ans)
 }
 
-// parseProgram reads what a module asks for; nothing in it is trusted.
-func parseProgram(data []byte, mayAct bool) ([]abi.Step, error) {
+// parseProgram reads what a module asks for by a capability; nothing in it is trusted.
+func parseProgram(data []byte, by abi.Capability) ([]abi.Step, error) {
 	var p abi.Program
 	if err := strictjson.Decode(data, &p, strictjson.MaxBytes(abi.MaxProgram), strictjson.AnyText()); err != nil {
 		return nil, abi.Errorf(abi.ErrInvalidArgs, "program", "%w", err)
@@ -99,8 +108,9 @@ func parseProgram(data []byte, mayAct bool) ([]abi.Step, error) {
 		return nil, abi.Errorf(abi.ErrLimitExceeded, "program", "%d steps are more than %d", len(p.Steps), abi.MaxSteps)
 	}
 	for i := range p.Steps {
-		if p.Steps[i].Op.IsAct() && !mayAct {
-			return nil, abi.Errorf(abi.ErrCapabilityDenied, "program", "step %d: %q is not a read step", i, p.Steps[i].Op)
+		op := p.Steps[i].Op
+		if op.IsAct() && by != abi.CapAct || op == abi.OpScreenshot && by != abi.CapScreenshot {
+			return nil, abi.Errorf(abi.ErrCapabilityDenied, "program", "step %d: %q does not stand in %s", i, op, by)
 		}
 	}
 	return p.Steps, nil

@@ -34,6 +34,11 @@ func (g *grantedPage) step(ctx context.Context, s *abi.Step, ans *abi.Answer) er
 	case abi.OpHTML:
 		html, cut, err := g.page.HTML(ctx, s.Within, s.Selector, htmlLimit(s.Max))
 		return put(ans, s, map[string]any{"html": html, "truncated": cut}, err)
+	case abi.OpSnapshot:
+		text, cut, err := g.page.Snapshot(ctx, s.Within, s.Selector, s.Max)
+		return put(ans, s, map[string]any{"text": text, "truncated": cut}, err)
+	case abi.OpScreenshot:
+		return g.screenshot(ctx, s, ans)
 	case abi.OpClick, abi.OpFill, abi.OpSelect, abi.OpCheck, abi.OpPress:
 		return g.act(ctx, s)
 	}

@@ -17,6 +17,7 @@ type tabKey struct{ principal, connector string }
 // new tab. A destructive call has a tab of its own, closed when it ends.
 type tabs struct {
 	browsers *supervisor
+	blank    bool // no page stays after its call
 
 	mu   sync.Mutex
 	open map[tabKey]*tab
@@ -54,7 +55,23 @@ func (t *tabs) reading(ctx context.Context, key tabKey, policy string, g *guard.
 		release()
 		return nil, err
 	}
-	return &lease{page: e.page, guard: e.guard, release: release, spoil: func() { e.policy = "" }}, nil
+	l := &lease{page: e.page, guard: e.guard, release: release, spoil: func() { e.policy = "" }}
+	if t.blank {
+		l.release = func() { go e.clear() } //nolint:contextcheck // a tab is blanked also when its call's time is over
+	}
+	return l, nil
+}
+
+// clear blanks the tab and then gives up its turn. In the user's browser a page
+// that outlived us would be without a guard.
+func (e *tab) clear() {
+	defer func() { e.turn <- struct{}{} }()
+	e.policy = ""
+	ctx, cancel := context.WithTimeout(context.Background(), resetPatience)
+	defer cancel()
+	if e.page.Reset(ctx, browser.Policy{}) != nil {
+		_ = e.page.Close()
+	}
 }
 
 func (t *tabs) entry(key tabKey) *tab {

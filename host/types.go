@@ -30,6 +30,8 @@ type CallRequest struct {
 	Client    string          // what the client calls itself; display only
 	Tool      string          // listed or dotted name
 	Args      json.RawMessage // an object; nil is {}
+	// Ask is how the client itself can ask for a confirmation.
+	Ask Inquiry
 	// Progress reports how far the call is; total 0 means unknown. It never
 	// blocks, may be nil, and is not called after Call returned.
 	Progress func(done, total float64, message string)
@@ -38,7 +40,17 @@ type CallRequest struct {
 // A CallResult is what a call ended with. Exactly one of Structured and Err is set.
 type CallResult struct {
 	Structured json.RawMessage // an object that fits the tool's output schema
+	Images     []Image         // those that Structured names by their handles, in its order
 	Err        *abi.Error      // already safe to show
 	AuditID    string          // of the call's row in the audit log
 	Origin     string          // whose page text Structured is; empty if the tool was not found
+	// Confirm is set beside Err where the client is to ask, and to repeat the call.
+	Confirm *Confirmation
+}
+
+// An Image is a picture of a page that a call took.
+type Image struct {
+	Handle abi.ImageHandle // what a result calls it by
+	MIME   string          // image/png or image/jpeg
+	Data   []byte          // at most abi.MaxImage
 }

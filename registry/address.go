@@ -29,11 +29,21 @@ type address struct {
 // scpLike matches "user@host:path", the form of ssh addresses without a scheme.
 var scpLike = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]*@[A-Za-z0-9][A-Za-z0-9.-]*:[^:]+$`)
 
+// userInfo matches what may be a secret in a URL, and isn't repeated in messages.
+var userInfo = regexp.MustCompile(`://[^/]*@`)
+
+// CheckAddress says what is wrong with a registry's address before anybody is
+// asked anything.
+func CheckAddress(s string) error {
+	_, err := parseAddress(s)
+	return err
+}
+
 // parseAddress accepts https and ssh addresses and paths of this machine. Git
 // itself knows more, such as ext::, which runs a command.
 func parseAddress(s string) (address, error) {
 	refused := func(why string) (address, error) {
-		return address{}, abi.Errorf(abi.ErrInvalidArgs, "", "registry address %q: %s", s, why).
+		return address{}, abi.Errorf(abi.ErrInvalidArgs, "", "registry address %q: %s", userInfo.ReplaceAllString(s, "://…@"), why).
 			WithHint("drawbridge registry add https://HOST/PATH.git FINGERPRINT")
 	}
 	switch {
@@ -63,6 +73,9 @@ func parseURL(s string, refused func(string) (address, error)) (address, error) 
 	u, err := url.Parse(s)
 	if err != nil || u.Hostname() == "" || strings.HasPrefix(u.Hostname(), "-") || u.RawQuery != "" || u.Fragment != "" {
 		return refused("it isn't a URL of host and path")
+	}
+	if strings.ContainsFunc(u.Host+u.Path+u.User.Username(), unicode.IsControl) {
+		return refused("it holds a control character") // a new line would say more to a credential helper
 	}
 	switch u.Scheme {
 	case "https":

@@ -3,6 +3,7 @@ package registry
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -75,7 +76,23 @@ func (c *Client) exclusive(f func() error) error {
 	if err := lockFile(guard); err != nil {
 		return fmt.Errorf("locking the registry directory: %w", err)
 	}
+	if err := c.sweepScratch(); err != nil {
+		return err
+	}
 	return f()
+}
+
+// sweepScratch removes scratch directories whose maker was killed: they are made
+// and removed only while the directory is held.
+func (c *Client) sweepScratch() error {
+	list, err := filepath.Glob(filepath.Join(c.cfg.Dir, ".scratch-*"))
+	for _, dir := range list {
+		err = errors.Join(err, os.RemoveAll(dir))
+	}
+	if err != nil {
+		return fmt.Errorf("clearing an interrupted install away: %w", err)
+	}
+	return nil
 }
 
 // at is called before each step that changes a file.

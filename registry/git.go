@@ -3,15 +3,12 @@ package registry
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"strings"
 	"time"
-
-	"github.com/drawbridge-mcp/drawbridge/abi"
 )
 
 // gitTimeout bounds one run of the git program.
@@ -23,7 +20,8 @@ const maxGitOutput = 64 << 10
 // hardened is the configuration of every run: no protocol but the one that is
 // asked for, no hooks, no helpers, no redirects, no threads, no background work,
 // objects checked on arrival, and large blobs streamed rather than held in memory.
-// System and user configuration is not read (gitEnv).
+// System and user configuration is not read (gitEnv), but for the few settings of
+// the user that a fetch over https takes from it (usersettings.go).
 func hardened(via transport) []string {
 	config := []string{
 		"protocol.allow=never", "protocol." + string(via) + ".allow=always",
@@ -31,7 +29,7 @@ func hardened(via transport) []string {
 		"core.fsmonitor=false", "core.bigFileThreshold=1m", "core.packedGitLimit=128m",
 		"core.deltaBaseCacheLimit=16m", "pack.threads=1", "pack.windowMemory=64m",
 		"transfer.fsckObjects=true", "fetch.fsckObjects=true", "fetch.unpackLimit=1", "fetch.writeCommitGraph=false",
-		"credential.helper=", "http.followRedirects=false", "http.sslVerify=true",
+		"credential.protectProtocol=true", "credential.interactive=false", "http.followRedirects=false", "http.sslVerify=true",
 		"http.lowSpeedLimit=1000", "http.lowSpeedTime=20",
 		"submodule.recurse=false", "gc.auto=0", "maintenance.auto=false", "advice.detachedHead=false",
 		"init.defaultBranch=main", "protocol.version=2",
@@ -56,7 +54,7 @@ func gitEnv(via transport, dir string) []string {
 	case overSSH:
 		pass = append(pass, "HOME", "USERPROFILE", "SSH_AUTH_SOCK")
 	case overHTTPS:
-		pass = append(pass, "https_proxy", "HTTPS_PROXY", "no_proxy", "NO_PROXY", "SSL_CERT_FILE", "GIT_SSL_CAINFO")
+		pass = append(pass, "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY", "SSL_CERT_FILE", "GIT_SSL_CAINFO")
 		env = append(env, "HOME="+dir) // no .netrc
 	case fromFile:
 		env = append(env, "HOME="+dir)
@@ -90,12 +88,23 @@ func (r repository) command(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
+// limits says who else a command's limits bind.
+type limits int
+
+const (
+	// hardLimits bind git and all that it starts.
+	hardLimits limits = iota
+	// helpersFree binds git, and lets the user's credential helpers, which may
+	// be of any size, lift the one on memory for themselves.
+	helpersFree
+)
+
 // start starts a prepared command under the limits.
-func start(cmd *exec.Cmd) error {
+func start(cmd *exec.Cmd, how limits) error {
 	if err := cmd.Start(); err != nil {
 		return fmt.Errorf("starting git: %w", err)
 	}
-	if err := limit(cmd.Process); err != nil {
+	if err := limit(cmd.Process, how); err != nil {
 		killGroup(cmd)
 		_ = cmd.Wait()
 		return fmt.Errorf("limiting git: %w", err)
@@ -128,10 +137,7 @@ func (r repository) run(ctx context.Context, stdin io.Reader, args ...string) (s
 	cmd := r.command(ctx, args...)
 	stdout, stderr := &capped{}, &capped{}
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, stderr
-	err := start(cmd)
-	if err == nil {
-		err = cmd.Wait()
-	}
+	err := toEnd(cmd, hardLimits)
 	if ctx.Err() != nil {
 		return "", fmt.Errorf("git %s: %w", args[0], ctx.Err())
 	}
@@ -139,6 +145,14 @@ func (r repository) run(ctx context.Context, stdin io.Reader, args ...string) (s
 		return "", &gitError{args, stderr.String(), err}
 	}
 	return stdout.String(), nil
+}
+
+// toEnd starts a prepared command under limits and waits for its end.
+func toEnd(cmd *exec.Cmd, how limits) error {
+	if err := start(cmd, how); err != nil {
+		return err
+	}
+	return cmd.Wait()
 }
 
 // capped keeps the first maxGitOutput bytes and drops the rest.
@@ -161,43 +175,4 @@ func create(ctx context.Context, dir string, via transport) (repository, error) 
 		return r, fmt.Errorf("making a repository: %w", err)
 	}
 	return r, nil
-}
-
-// fetch brings one ref of another repository, without its history, under the
-// name to. What arrives is hostile.
-func (r repository) fetch(ctx context.Context, from address, ref, to string) error {
-	r.via = from.via
-	_, err := r.run(ctx, nil, "fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules",
-		"--no-write-fetch-head", "--force", "--", from.url, "+"+ref+":"+to)
-	return err
-}
-
-// fetchError tells a user why a fetch failed.
-func fetchError(err error, from address) error {
-	var ge *gitError
-	switch {
-	case errors.Is(err, context.DeadlineExceeded):
-		return abi.Errorf(abi.ErrTimeout, "fetch", "registry %q didn't answer in time: %w", from.url, err)
-	case errors.As(err, &ge) && rejected(ge.stderr):
-		return refuseFor(err, abi.ReasonMalformed, nil, "git refuses what %q sends: %s", from.url, lastLine(ge.stderr))
-	case errors.As(err, &ge):
-		return abi.Errorf(abi.ErrNotFound, "fetch", "registry %q can't be fetched: %w", from.url, err)
-	}
-	return fmt.Errorf("fetching %q: %w", from.url, err)
-}
-
-// rejected reports whether git itself found the objects bad.
-func rejected(stderr string) bool {
-	for _, s := range []string{"fsck error", "index-pack failed", "unpack-objects failed", "invalid index-pack output", "did not send all necessary objects"} {
-		if strings.Contains(stderr, s) {
-			return true
-		}
-	}
-	return false
-}
-
-// noSuchRef reports whether a fetch failed because the ref isn't there.
-func noSuchRef(err error) bool {
-	var ge *gitError
-	return errors.As(err, &ge) && strings.Contains(ge.stderr, "couldn't find remote ref")
 }

@@ -23,8 +23,8 @@ type Review struct {
 
 // InstallOptions are the caller's part of an install.
 type InstallOptions struct {
-	// Consent is asked before the module is fetched. An error stops the install
-	// and is returned. It must be set.
+	// Consent is asked before the module is fetched, without a lock. An error
+	// stops the install and is returned. It must be set.
 	Consent func(context.Context, Review) error
 	// Admit is given the module before anything is written: to scan it, compile
 	// it, and compare what it says with the release. It may be nil.
@@ -41,61 +41,131 @@ type InstallOptions struct {
 // writing of the lock file; the version before stays for Rollback. A version that
 // is installed and whole is only admitted again, so that the caller can mend what
 // it made of the module.
+//
+// While Consent runs, which may take a person minutes, other changes go on. So
+// everything is looked at once more after it, and the install is refused with
+// confirmation_required if it is no longer what was agreed to.
 func (c *Client) Install(ctx context.Context, ref Ref, opts InstallOptions) (Entry, error) {
 	if opts.Consent == nil {
 		return Entry{}, errors.New("installing without asking for consent")
 	}
 	var done Entry
-	err := c.exclusive(func() error {
-		lock, err := readLock(c.lockPath())
-		if err != nil {
-			return err
-		}
-		id, err := c.registryOf(ctx, ref, lock)
-		if errors.Is(err, abi.ErrNotFound) {
-			id, err = c.registryOfNew(ctx, ref, lock)
-		}
-		if err != nil {
-			return err
-		}
-		if _, err := c.refresh(ctx, id); err != nil {
-			return err
-		}
-		return c.withCatalog(ctx, id, func(cat *catalog) error {
-			done, err = c.install(ctx, cat, ref, lock, opts)
-			return err
-		})
+	var p *proposal
+	err := c.exclusive(func() (err error) {
+		p, done, err = c.propose(ctx, ref, opts)
+		return err
+	})
+	if err != nil || p == nil {
+		return done, err
+	}
+	if err := opts.Consent(ctx, p.review); err != nil {
+		return Entry{}, err
+	}
+	consented := At(c.cfg.Clock())
+	err = c.exclusive(func() (err error) {
+		done, err = c.carryOut(ctx, p, consented, opts)
+		return err
 	})
 	return done, err
 }
 
-// install is Install on a verified snapshot. The order is the one in which each
-// step is vouched for by those before it.
-func (c *Client) install(ctx context.Context, cat *catalog, ref Ref, lock *Lock, opts InstallOptions) (Entry, error) {
+// A proposal is a verified version that a person is asked about.
+type proposal struct {
+	ref      Ref // this version, in this registry
+	review   Review
+	v        *verified
+	replaces string // hash of the release that is installed; empty if none is
+}
+
+// propose finds and verifies the version that ref means. There is no proposal if
+// it is installed and whole: the entry is the one that is there.
+func (c *Client) propose(ctx context.Context, ref Ref, opts InstallOptions) (*proposal, Entry, error) {
+	lock, err := readLock(c.lockPath())
+	if err != nil {
+		return nil, Entry{}, err
+	}
+	id, err := c.registryOf(ctx, ref, lock)
+	if errors.Is(err, abi.ErrNotFound) {
+		id, err = c.registryOfNew(ctx, ref, lock)
+	}
+	if err != nil {
+		return nil, Entry{}, err
+	}
+	if _, err := c.refresh(ctx, id); err != nil {
+		return nil, Entry{}, err
+	}
+	var p *proposal
+	var there Entry
+	err = c.withCatalog(ctx, id, func(cat *catalog) error {
+		if p, err = c.proposalOf(cat, ref, lock, opts); err != nil {
+			return err
+		}
+		old := lock.find(ref.Plugin())
+		if old == nil || p.replaces != p.v.sha256 || opts.Again {
+			return nil
+		}
+		if l, err := c.load(*old); err == nil {
+			there = *old
+			review := p.review
+			p = nil
+			return opts.admit(ctx, review, l.Wasm)
+		}
+		return nil
+	})
+	return p, there, err
+}
+
+// proposalOf verifies the version that ref means in a verified snapshot.
+func (c *Client) proposalOf(cat *catalog, ref Ref, lock *Lock, opts InstallOptions) (*proposal, error) {
 	v, err := c.verifyVersion(cat, ref, lock, opts)
 	if err != nil {
-		return Entry{}, err
+		return nil, err
 	}
-	review := c.review(cat, v, lock)
-	old := lock.find(ref.Plugin())
-	if old != nil && old.Release.SHA256 == v.sha256 && !opts.Again {
-		if l, err := c.load(*old); err == nil {
-			return *old, opts.admit(ctx, review, l.Wasm)
-		}
+	p := &proposal{review: c.review(cat, v, lock), v: v}
+	p.ref = Ref{Registry: cat.root.Registry, Namespace: v.Namespace, Name: v.Name, Constraint: "=" + v.Version}
+	if old := lock.find(ref.Plugin()); old != nil {
+		p.replaces = old.Release.SHA256
 	}
-	if err := opts.Consent(ctx, review); err != nil {
-		return Entry{}, err
-	}
-	consented := At(c.cfg.Clock())
-	wasm, err := c.fetchModule(ctx, cat, v)
+	return p, nil
+}
+
+// carryOut installs what was agreed to, if it is still that. The order is the one
+// in which each step is vouched for by those before it.
+func (c *Client) carryOut(ctx context.Context, agreed *proposal, consented Time, opts InstallOptions) (Entry, error) {
+	lock, err := readLock(c.lockPath())
 	if err != nil {
 		return Entry{}, err
 	}
-	if err := opts.admit(ctx, review, wasm); err != nil {
+	var entry Entry
+	err = c.withCatalog(ctx, agreed.ref.Registry, func(cat *catalog) error {
+		now, err := c.proposalOf(cat, agreed.ref, lock, opts)
+		if err != nil {
+			return err
+		}
+		if !now.same(agreed) {
+			return abi.Errorf(abi.ErrConfirmationRequired, "install", "%q changed while the question was open: nothing was installed", agreed.ref.Plugin()).
+				WithHint("drawbridge install %s", agreed.ref.Plugin())
+		}
+		wasm, err := c.fetchModule(ctx, cat, now.v)
+		if err != nil {
+			return err
+		}
+		if err := opts.admit(ctx, now.review, wasm); err != nil {
+			return err
+		}
+		entry = newEntry(cat, now.v, consented, lock.find(agreed.ref.Plugin()))
+		return c.activate(lock, entry, now.v, wasm)
+	})
+	if err != nil {
 		return Entry{}, err
 	}
-	entry := newEntry(cat, v, consented, old)
-	return entry, c.activate(lock, entry, v, wasm)
+	return entry, nil
+}
+
+// same reports whether two proposals ask a person the same.
+func (p *proposal) same(o *proposal) bool {
+	return p.v.sha256 == o.v.sha256 && p.v.signer.Primary == o.v.signer.Primary && p.replaces == o.replaces &&
+		p.review.Registry.Pinned == o.review.Registry.Pinned && p.review.Registry.URL == o.review.Registry.URL
 }
 
 func (o *InstallOptions) admit(ctx context.Context, r Review, wasm []byte) error {

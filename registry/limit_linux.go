@@ -18,7 +18,7 @@ const (
 
 // limit sets the limits of a process that was just started. It runs before git
 // has read its configuration, let alone a byte from the network.
-func limit(p *os.Process) error {
+func limit(p *os.Process, how limits) error {
 	for _, l := range []struct {
 		name     string
 		resource int
@@ -31,6 +31,9 @@ func limit(p *os.Process) error {
 		{"core", unix.RLIMIT_CORE, 0},
 	} {
 		rl := unix.Rlimit{Cur: l.max, Max: l.max}
+		if how == helpersFree && l.resource == unix.RLIMIT_AS {
+			rl.Max = unix.RLIM_INFINITY
+		}
 		err := unix.Prlimit(p.Pid, l.resource, &rl, nil)
 		if err != nil && !errors.Is(err, unix.ESRCH) { // ESRCH: it has ended already
 			return fmt.Errorf("setting the %s limit: %w", l.name, err)

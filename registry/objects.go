@@ -60,7 +60,7 @@ func (r repository) catFile(ctx context.Context, mode string) (*catFile, error) 
 	if err != nil {
 		return nil, fmt.Errorf("connecting to git: %w", err)
 	}
-	if err := start(cmd); err != nil {
+	if err := start(cmd, hardLimits); err != nil {
 		return nil, err
 	}
 	return &catFile{cmd, in, bufio.NewReaderSize(out, 64<<10)}, nil

@@ -20,6 +20,7 @@ import (
 type HostCalls interface {
 	Read(ctx context.Context, program []byte) ([]byte, error)
 	Act(ctx context.Context, program []byte) ([]byte, error)
+	Screenshot(ctx context.Context, program []byte) ([]byte, error)
 	Fetch(ctx context.Context, request []byte) ([]byte, error)
 	Progress(ctx context.Context, report []byte) ([]byte, error)
 }
@@ -37,6 +38,7 @@ func hostCalls() []hostCall {
 	return []hostCall{
 		{name: "read", capability: abi.CapRead, serve: HostCalls.Read},
 		{name: "act", capability: abi.CapAct, serve: HostCalls.Act},
+		{name: "screenshot", capability: abi.CapScreenshot, serve: HostCalls.Screenshot},
 		{name: "fetch", capability: abi.CapFetch, serve: HostCalls.Fetch},
 		{name: "progress", capability: abi.CapProgress, serve: HostCalls.Progress, progress: true},
 	}

@@ -134,6 +134,10 @@ func (f *fakeCalls) Act(ctx context.Context, b []byte) ([]byte, error) {
 	return f.serve(ctx, "act", b, f.act)
 }
 
+func (f *fakeCalls) Screenshot(ctx context.Context, b []byte) ([]byte, error) {
+	return f.serve(ctx, "screenshot", b, nil)
+}
+
 func (f *fakeCalls) Fetch(ctx context.Context, b []byte) ([]byte, error) {
 	return f.serve(ctx, "fetch", b, nil)
 }

@@ -202,6 +202,29 @@ func (p Pattern) MatchOrigin(u URL) bool {
 	return u.port == p.port
 }
 
+// MatchHost reports whether the pattern covers a host, whatever its scheme and
+// port: cookies are kept by host.
+func (p Pattern) MatchHost(host string) bool { return p.host != "" && p.matchHost(host) }
+
+// Origins lists the origins that the pattern names, without those that a wildcard
+// stands for.
+func (p Pattern) Origins() (list []Origin) {
+	schemes := []string{p.scheme}
+	if p.scheme == "*" {
+		schemes = []string{"http", "https"}
+	}
+	for _, s := range schemes {
+		text := s + "://" + p.host
+		if p.port > 0 {
+			text += ":" + strconv.Itoa(p.port)
+		}
+		if o, err := ParseOrigin(text); err == nil {
+			list = append(list, o)
+		}
+	}
+	return list
+}
+
 func (p Pattern) matchHost(host string) bool {
 	if host == p.host {
 		return true

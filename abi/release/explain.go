@@ -145,6 +145,19 @@ func (e *explainer) connector(c *abi.Connector) {
 	for i := range c.Tools {
 		e.tool(c.ID+"_"+c.Tools[i].Name, &c.Tools[i])
 	}
+	for i := range c.Prompts {
+		e.prompt(c.ID+"_"+c.Prompts[i].Name, &c.Prompts[i])
+	}
+}
+
+// prompt says what a prompt offers, its text in full: a model will read it.
+func (e *explainer) prompt(name string, p *abi.Prompt) {
+	e.sayf(name, "offers a text to begin with, %q: %q", p.Title, p.Text)
+	for _, a := range p.Arguments {
+		if a.From != nil {
+			e.sayf(name, "completes %s by calling %s", a.Name, a.From.Tool)
+		}
+	}
 }
 
 func (e *explainer) login(c *abi.Connector) {
@@ -160,7 +173,11 @@ func (e *explainer) login(c *abi.Connector) {
 		e.sayf(c.ID, "signing in may return by %s %s", cb.Method, cb.Path)
 	}
 	if f := c.Login.Form; f != nil {
-		e.sayf(c.ID, "the host types name and password into %q and %q and presses %q", f.Username, f.Password, f.Submit)
+		then := ""
+		if f.Next != "" {
+			then = fmt.Sprintf(", with %q between them,", f.Next)
+		}
+		e.sayf(c.ID, "the host types name and password into %q and %q%s and presses %q", f.Username, f.Password, then, f.Submit)
 	}
 }
 
@@ -190,6 +207,9 @@ func (e *explainer) tool(name string, t *abi.Tool) {
 	for _, c := range t.Capabilities {
 		e.sayf(name, "%s", capabilityWords(c))
 	}
+	for _, v := range t.Values {
+		e.sayf(name, "completes %s by calling %s", v.Arg, v.From.Tool)
+	}
 	for i := range t.Reads {
 		e.sayf(name, "may read by %s", e.request(&t.Reads[i]))
 	}
@@ -212,6 +232,8 @@ func capabilityWords(c abi.Capability) string {
 		return "sends requests with your login, without showing a page"
 	case abi.CapProgress:
 		return "reports progress"
+	case abi.CapScreenshot:
+		return "takes PICTURES of pages, which your client and its model see whole: what they show can't be redacted"
 	}
 	return "uses " + strconv.Quote(string(c))
 }
@@ -230,7 +252,7 @@ func (e *explainer) fill(s string) string {
 type Diff struct {
 	Added   []string // lines of Explain that the old release did not have
 	Removed []string // lines of Explain that the new release does not have
-	// Redefined names the tools that both have and whose definition differs in
+	// Redefined names the tools and prompts that both have and whose definition differs in
 	// any byte: what a model reads about them may be different.
 	Redefined []string
 }
@@ -265,7 +287,7 @@ func without(lines, others []string) []string {
 	return out
 }
 
-// Definitions are the tools' whole definitions, canonical, by listed name.
+// Definitions are the tools' and prompts' whole definitions, canonical, by listed name.
 func definitions(r abi.Release) map[string]string {
 	out := map[string]string{}
 	for _, c := range r.Connectors {
@@ -275,6 +297,13 @@ func definitions(r abi.Release) map[string]string {
 				b = []byte(err.Error())
 			}
 			out[c.ID+"_"+t.Name] = string(b)
+		}
+		for _, p := range c.Prompts {
+			b, err := canonical(p)
+			if err != nil {
+				b = []byte(err.Error())
+			}
+			out[c.ID+"_"+p.Name] = string(b) // no tool has the same name
 		}
 	}
 	return out

@@ -95,6 +95,7 @@ func (c *checker) connector(path string, con *abi.Connector) {
 		c.addf(path+".activation", "%q is neither always nor when-open", shorten(string(con.Activation)))
 	}
 	c.tools(path+".tools", con, g)
+	c.prompts(path+".prompts", con)
 }
 
 func (c *checker) settings(path string, settings []abi.Setting) {
@@ -156,6 +157,9 @@ func (c *checker) login(path string, login *abi.Login, g *grants) {
 		c.selector(path+".form.username", f.Username)
 		c.selector(path+".form.password", f.Password)
 		c.selector(path+".form.submit", f.Submit)
+		if f.Next != "" {
+			c.selector(path+".form.next", f.Next)
+		}
 	}
 }
 

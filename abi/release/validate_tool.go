@@ -1,6 +1,7 @@
 package release
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,6 +37,7 @@ func (c *checker) tool(path string, con *abi.Connector, t *abi.Tool, g *grants) 
 		c.addf(path+".timeout_sec", "%d is not between 0 and %d", t.TimeoutSec, int(abi.MaxCallTimeout.Seconds()))
 	}
 	c.capabilities(path, t)
+	c.toolValues(path, con, t, input)
 	c.count(path+".reads", len(t.Reads), 0, maxList)
 	for i := range t.Reads {
 		c.request(&requestCheck{path: fmt.Sprintf("%s.reads[%d]", path, i), args: input, grants: g}, &t.Reads[i])
@@ -73,12 +75,16 @@ func (c *checker) capabilities(path string, t *abi.Tool) {
 		}
 		seen[name] = true
 	}
-	reaches := seen[abi.CapRead] || seen[abi.CapAct] || seen[abi.CapFetch]
+	opens := seen[abi.CapRead] || seen[abi.CapAct] || seen[abi.CapScreenshot]
+	reaches := opens || seen[abi.CapFetch]
+	if pictures := hasImage(t.Output); pictures != seen[abi.CapScreenshot] {
+		c.addf(path+".output", "a tool with screenshot, and no other, says where its pictures stand: at strings of format image")
+	}
 	switch {
 	case len(t.Reads) > 0 && !reaches:
-		c.addf(at, "the tool lists reads and has none of read, act and fetch")
-	case len(t.Reads) == 0 && (seen[abi.CapRead] || seen[abi.CapAct]):
-		c.addf(path+".reads", "missing: the tool has read or act, and could open no page")
+		c.addf(at, "the tool lists reads and has none of read, act, screenshot and fetch")
+	case len(t.Reads) == 0 && opens:
+		c.addf(path+".reads", "missing: the tool has read, act or screenshot, and could open no page")
 	case len(t.Reads) == 0 && len(t.Writes) == 0 && seen[abi.CapFetch]:
 		c.addf(path+".reads", "missing: the tool has fetch, and could fetch nothing")
 	}
@@ -90,6 +96,32 @@ func (c *checker) capabilities(path string, t *abi.Tool) {
 	case len(t.Writes) > 0 && !seen[abi.CapAct] && !seen[abi.CapFetch]:
 		c.addf(at, "the tool lists writes and has neither act nor fetch")
 	}
+}
+
+// hasImage reports whether a schema has a string of format image.
+func hasImage(schema []byte) bool {
+	var v any
+	if json.Unmarshal(schema, &v) != nil {
+		return false // whoever reads it says so
+	}
+	return walkImage(v)
+}
+
+func walkImage(v any) bool {
+	switch v := v.(type) {
+	case []any:
+		return slices.ContainsFunc(v, walkImage)
+	case map[string]any:
+		if v["format"] == "image" && v["type"] == "string" {
+			return true
+		}
+		for _, sub := range v {
+			if walkImage(sub) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // A requestCheck is what a request's rules depend on.

@@ -54,6 +54,13 @@ func (c *Context) Act(steps ...abi.Step) (*Result, error) {
 	return runProgram(steps, c.host.act)
 }
 
+// Screenshot runs read steps and [Shot] steps in one trip. Put the handles, from
+// [Result.Image], into the tool's result: the caller gets the pictures. Needs the
+// capability screenshot.
+func (c *Context) Screenshot(steps ...abi.Step) (*Result, error) {
+	return runProgram(steps, c.host.screenshot)
+}
+
 // Fetch sends one request to the connector's own origin, with the page's
 // cookies. An HTTP status of 400 and above is not an error; look at
 // Status. V may be left out. Needs the capability fetch.

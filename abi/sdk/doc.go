@@ -35,7 +35,7 @@
 //
 // The host serves exactly the imports that a module has, and a module's imports
 // must equal the capabilities in its plugin.yaml. [Context.Read], [Context.Act],
-// [Context.Fetch] and [Context.Progress] each reach one import, and the linker
+// [Context.Screenshot], [Context.Fetch] and [Context.Progress] each reach one import, and the linker
 // drops the ones that a connector never calls. Packages that look methods up by
 // name at run time (text/template) defeat the linker; the build then reports
 // the surplus import.

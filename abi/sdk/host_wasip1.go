@@ -18,6 +18,9 @@ func importRead(offset uint64) uint64
 //go:wasmimport drawbridge:host/v1 act
 func importAct(offset uint64) uint64
 
+//go:wasmimport drawbridge:host/v1 screenshot
+func importScreenshot(offset uint64) uint64
+
 //go:wasmimport drawbridge:host/v1 fetch
 func importFetch(offset uint64) uint64
 
@@ -27,11 +30,12 @@ func importProgress(offset uint64) uint64
 // A hostLink leads to the host. Inside WASM there is only one.
 type hostLink struct{}
 
-func (hostLink) read(b []byte) []byte     { return trip(b, importRead) }
-func (hostLink) act(b []byte) []byte      { return trip(b, importAct) }
-func (hostLink) fetch(b []byte) []byte    { return trip(b, importFetch) }
-func (hostLink) progress(b []byte) []byte { return trip(b, importProgress) }
-func (hostLink) log(message string)       { pdk.Log(pdk.LogInfo, message) }
+func (hostLink) read(b []byte) []byte       { return trip(b, importRead) }
+func (hostLink) act(b []byte) []byte        { return trip(b, importAct) }
+func (hostLink) screenshot(b []byte) []byte { return trip(b, importScreenshot) }
+func (hostLink) fetch(b []byte) []byte      { return trip(b, importFetch) }
+func (hostLink) progress(b []byte) []byte   { return trip(b, importProgress) }
+func (hostLink) log(message string)         { pdk.Log(pdk.LogInfo, message) }
 
 func trip(request []byte, hostCall func(uint64) uint64) []byte {
 	out := pdk.AllocateBytes(request)

@@ -20,7 +20,7 @@ func TestImportsAreCapabilities(t *testing.T) {
 	}
 	for guest, want := range map[string][]string{
 		"readonly": {"read"},
-		"all":      {"act", "fetch", "progress", "read"},
+		"all":      {"act", "fetch", "progress", "read", "screenshot"},
 	} {
 		t.Run(guest, func(t *testing.T) {
 			module := buildGuest(t, "./testdata/guests/"+guest)

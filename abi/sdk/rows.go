@@ -32,6 +32,23 @@ func (r *Result) HTML(as string) (html string, truncated bool, err error) {
 	return v.HTML, v.Truncated, err
 }
 
+// Snapshot is the outcome of a [Snapshot] step, and whether it was cut at the limit.
+func (r *Result) Snapshot(as string) (text string, truncated bool, err error) {
+	var v struct {
+		Text      string `json:"text"`
+		Truncated bool   `json:"truncated"`
+	}
+	err = r.decode(as, &v)
+	return v.Text, v.Truncated, err
+}
+
+// Image is the handle of the picture that a [Shot] step took.
+func (r *Result) Image(as string) (abi.ImageHandle, error) {
+	var h abi.ImageHandle
+	err := r.decode(as, &h)
+	return h, err
+}
+
 func (r *Result) decode(as string, into any) error {
 	raw, ok := r.Data[as]
 	if !ok {

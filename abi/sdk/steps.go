@@ -40,6 +40,19 @@ func HTML(as, selector string, limit int) abi.Step {
 	return abi.Step{Op: abi.OpHTML, As: as, Selector: selector, Max: limit}
 }
 
+// Snapshot reads the page as a reader who can't see it would have it told, up to
+// limit bytes; [Result.Snapshot] decodes it.
+func Snapshot(as string, limit int) abi.Step {
+	return abi.Step{Op: abi.OpSnapshot, As: as, Max: limit}
+}
+
+// Shot takes a picture of the one element that selector matches, as far as it
+// fits into the window, or of what the window shows if selector is empty;
+// [Result.Image] decodes its handle. Only for [Context.Screenshot].
+func Shot(as, selector string) abi.Step {
+	return abi.Step{Op: abi.OpScreenshot, As: as, Selector: selector}
+}
+
 // Click clicks the one element that selector matches.
 func Click(selector string) abi.Step { return abi.Step{Op: abi.OpClick, Selector: selector} }
 

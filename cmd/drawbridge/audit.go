@@ -35,9 +35,9 @@ func (a *app) auditCmd() *cobra.Command {
 				return err
 			}
 			a.show(list, func(w io.Writer) {
-				row(w, "TIME", "ID", "WHAT", "", "OUTCOME")
+				row(w, "TIME", "ID", "CLIENT", "WHAT", "", "OUTCOME")
 				for _, r := range list {
-					row(w, r.At.Local().Format(time.DateTime), r.ID, r.Kind, r.Tool+r.Event, outcome(r))
+					row(w, r.At.Local().Format(time.DateTime), r.ID, r.Client, r.Kind, r.Tool+r.Event, outcome(r))
 				}
 			})
 			return nil

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 
@@ -10,26 +11,63 @@ import (
 )
 
 func (a *app) clientsCmd() *cobra.Command {
-	cmd := &cobra.Command{Use: "clients", Short: "MCP clients over HTTP: their tokens"}
-	cmd.AddCommand(a.clientsAddCmd(), a.clientsListCmd(), a.clientsRevokeCmd())
+	cmd := &cobra.Command{Use: "clients", Short: "MCP clients: their tokens, and which may ask for confirmations"}
+	cmd.AddCommand(a.clientsAddCmd(), a.clientsListCmd(), a.clientsMayAskCmd(), a.clientsRevokeCmd())
 	return cmd
 }
 
 func (a *app) clientsAddCmd() *cobra.Command {
-	return &cobra.Command{
+	var mayAsk bool
+	cmd := &cobra.Command{
 		Use: "add NAME", Short: "register a client and print its token, once", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var res control.NewClient
-			if err := a.call(cmd.Context(), "clients.add", control.ClientParams{Name: args[0]}, &res); err != nil {
+			return a.newToken(cmd.Context(), "clients.add", control.ClientParams{Name: args[0], MayAsk: mayAsk})
+		},
+	}
+	cmd.Flags().BoolVar(&mayAsk, "may-ask", false, "trust it to ask you for confirmations in a dialog of its own; needs a terminal")
+	return cmd
+}
+
+// newToken calls a method that makes a token and prints it.
+func (a *app) newToken(ctx context.Context, method string, p control.ClientParams) error {
+	var res control.NewClient
+	if err := a.call(ctx, method, p, &res); err != nil {
+		return err
+	}
+	a.show(res, func(w io.Writer) {
+		fmt.Fprintf(w, "url:    %s\ntoken:  %s\nheader: Authorization: Bearer %s\nstdio:  drawbridge mcp --client %s, with %s=%s in its environment\n",
+			res.URL, res.Token, res.Token, res.Name, control.TokenVar, res.Token)
+		a.note("the token is shown only now; drawbridge keeps its hash")
+	})
+	return nil
+}
+
+func (a *app) clientsMayAskCmd() *cobra.Command {
+	var off bool
+	cmd := &cobra.Command{
+		Use: "may-ask NAME", Short: "trust a client to ask you for confirmations in a dialog of its own",
+		Long: `Lets a registered client put the confirmation of a destructive call in a dialog
+of its own (MCP elicitation) instead of leaving it to drawbridge approvals. The
+client gets a new token, and has to show it from now on, over stdio too. Whoever
+holds that token can answer in your name; SECURITY.md says what that means.
+
+It needs a terminal that no connected MCP client started. --off takes the trust
+away, and needs nothing.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			p := control.ClientParams{Name: args[0]}
+			if !off {
+				return a.newToken(cmd.Context(), "clients.trust", p)
+			}
+			if err := a.call(cmd.Context(), "clients.distrust", p, nil); err != nil {
 				return err
 			}
-			a.show(res, func(w io.Writer) {
-				fmt.Fprintf(w, "url:    %s\ntoken:  %s\nheader: Authorization: Bearer %s\n", res.URL, res.Token, res.Token)
-				a.note("the token is shown only now; drawbridge keeps its hash")
-			})
+			a.show(map[string]string{"not_trusted_to_ask": args[0]}, func(w io.Writer) { fmt.Fprintf(w, "client %s may no longer ask\n", args[0]) })
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&off, "off", false, "take the trust away")
+	return cmd
 }
 
 func (a *app) clientsListCmd() *cobra.Command {
@@ -41,14 +79,21 @@ func (a *app) clientsListCmd() *cobra.Command {
 				return err
 			}
 			a.show(list, func(w io.Writer) {
-				row(w, "CLIENT", "ADDED")
+				row(w, "CLIENT", "ADDED", "MAY ASK")
 				for _, c := range list {
-					row(w, c.Name, c.Added.Format("2006-01-02 15:04"))
+					row(w, c.Name, c.Added.Format("2006-01-02 15:04"), yesNo(c.MayAsk))
 				}
 			})
 			return nil
 		},
 	}
+}
+
+func yesNo(v bool) string {
+	if v {
+		return "yes"
+	}
+	return "no"
 }
 
 func (a *app) clientsRevokeCmd() *cobra.Command {

@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 
+	"github.com/spf13/cobra"
+
 	"github.com/drawbridge-mcp/drawbridge/abi"
 )
 
@@ -19,10 +21,33 @@ const (
 // errUsage marks a wrong command line.
 var errUsage = errors.New("usage")
 
-// usageError is a wrong command line with its message.
-type usageError struct{ error }
+// errSaid ends a command with exitError whose output says what is wrong.
+var errSaid = errors.New("it was said")
+
+// usageError is a wrong command line with its message, and the command whose
+// help says how it is meant.
+type usageError struct {
+	error
+	command string // such as "drawbridge install"; root.go fills it in
+}
 
 func (usageError) Is(target error) bool { return target == errUsage }
+
+// usage makes err a wrong command line; nil stays nil.
+func usage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return usageError{error: err}
+}
+
+// of names the command of a wrong command line, unless it is named already.
+func (u usageError) of(cmd *cobra.Command) usageError {
+	if u.command == "" {
+		u.command = cmd.CommandPath()
+	}
+	return u
+}
 
 // exitCode is the table from errors to exit codes.
 func exitCode(err error) int {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/creack/pty"
 
+	"github.com/drawbridge-mcp/drawbridge/host/control"
 	"github.com/drawbridge-mcp/drawbridge/host/platform"
 )
 
@@ -229,13 +230,30 @@ type mcpClient struct {
 	out  *json.Decoder
 	next int
 	done atomic.Bool // the test is over
+
+	confirm string       // the result with which it answers elicitations; empty if it declares none
+	asked   atomic.Value // the last elicitation's message
 }
 
 // dialStdio starts a stdio server by a program, "drawbridge" (so that the test is
 // the client) or "agent" (so that the agent is), and says hello.
 func (h *home) dialStdio(program string, args ...string) *mcpClient {
 	h.t.Helper()
-	cmd := h.command(h.t.Context(), program, args...)
+	return h.dial(&mcpClient{t: h.t, cmd: h.command(h.t.Context(), program, args...)}, map[string]any{})
+}
+
+// dialAsking starts a client that shows its token and answers elicitations.
+func (h *home) dialAsking(token, confirm, name string) *mcpClient {
+	h.t.Helper()
+	c := &mcpClient{t: h.t, cmd: h.command(h.t.Context(), "agent", "--client", name), confirm: confirm}
+	c.cmd.Env = append(c.cmd.Env, control.TokenVar+"="+token)
+	return h.dial(c, map[string]any{"elicitation": map[string]any{}})
+}
+
+// dial starts c's server and says hello.
+func (h *home) dial(c *mcpClient, capabilities map[string]any) *mcpClient {
+	h.t.Helper()
+	cmd := c.cmd
 	cmd.Stderr = h.t.Output()
 	in, err := cmd.StdinPipe()
 	if err != nil {
@@ -248,14 +266,14 @@ func (h *home) dialStdio(program string, args ...string) *mcpClient {
 	if err := cmd.Start(); err != nil {
 		h.t.Fatal(err)
 	}
-	c := &mcpClient{t: h.t, cmd: cmd, in: in, out: json.NewDecoder(out)}
+	c.in, c.out = in, json.NewDecoder(out)
 	h.t.Cleanup(func() {
 		c.done.Store(true)
 		_ = in.Close() // it may be closed already
 		_ = cmd.Wait()
 	})
 	c.request("initialize", map[string]any{
-		"protocolVersion": "2025-06-18", "capabilities": map[string]any{}, "clientInfo": map[string]any{"name": "test", "version": "1"},
+		"protocolVersion": "2025-06-18", "capabilities": capabilities, "clientInfo": map[string]any{"name": "test", "version": "1"},
 	})
 	c.send(map[string]any{"jsonrpc": "2.0", "method": "notifications/initialized"})
 	return c
@@ -274,6 +292,10 @@ func (c *mcpClient) request(method string, params any) json.RawMessage {
 	for {
 		var m struct {
 			ID     json.RawMessage `json:"id"`
+			Method string          `json:"method"`
+			Params struct {
+				Message string `json:"message"`
+			} `json:"params"`
 			Result json.RawMessage `json:"result"`
 			Error  json.RawMessage `json:"error"`
 		}
@@ -282,6 +304,10 @@ func (c *mcpClient) request(method string, params any) json.RawMessage {
 				c.t.Errorf("%s: reading from the server: %v", method, err)
 			}
 			return nil
+		}
+		if m.Method == "elicitation/create" {
+			c.asked.Store(m.Params.Message)
+			c.send(map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": json.RawMessage(c.confirm)})
 		}
 		if string(m.ID) != fmt.Sprint(c.next) {
 			continue // a notification

@@ -11,6 +11,7 @@ import (
 	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/host"
 	"github.com/drawbridge-mcp/drawbridge/host/control"
+	"github.com/drawbridge-mcp/drawbridge/registry"
 )
 
 func (a *app) installCmd() *cobra.Command {
@@ -21,6 +22,9 @@ func (a *app) installCmd() *cobra.Command {
 		Args:  cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			settings, err := parseSettings(set)
+			if err == nil {
+				err = badRef(args[0])
+			}
 			if err != nil {
 				return err
 			}
@@ -41,15 +45,21 @@ func (a *app) installCmd() *cobra.Command {
 	return cmd
 }
 
+// badRef refuses what can be no plugin's name before a daemon is asked.
+func badRef(ref string) error {
+	_, err := registry.ParseRef(ref)
+	return usage(err)
+}
+
 func parseSettings(set []string) (map[string]string, error) {
 	settings := map[string]string{}
 	for _, s := range set {
 		name, value, ok := strings.Cut(s, "=")
 		if !ok || name == "" {
-			return nil, usageError{fmt.Errorf("--set %q is not NAME=VALUE", s)}
+			return nil, usage(fmt.Errorf("--set %q is not NAME=VALUE", s))
 		}
 		if _, twice := settings[name]; twice {
-			return nil, usageError{fmt.Errorf("--set gives %q twice", name)}
+			return nil, usage(fmt.Errorf("--set gives %q twice", name))
 		}
 		settings[name] = value
 	}
@@ -110,6 +120,9 @@ func (a *app) removeCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "remove NAMESPACE/NAME", Short: "remove an installed plugin", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := badRef(args[0]); err != nil {
+				return err
+			}
 			if err := a.call(cmd.Context(), "plugins.remove", control.PluginParams{Ref: args[0]}, nil); err != nil {
 				return err
 			}

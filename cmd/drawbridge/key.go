@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -32,15 +33,34 @@ func (k *keyFlag) register(cmd *cobra.Command) {
 	_ = cmd.MarkFlagRequired("key") // the flag exists, one line above
 }
 
-// passphrase asks for a passphrase once, or twice where it is new.
-func (a *app) passphrase(fd int, fresh bool) signing.Passphrase {
+// minPassphrase is how many characters a new passphrase has at least. It guards a
+// file that can be copied, so that somebody may try as many as they like.
+const minPassphrase = 12
+
+// passphrase asks for a passphrase once.
+func (a *app) passphrase(fd int) signing.Passphrase {
 	return func(f signing.Fingerprint) ([]byte, error) {
 		if fd >= 0 {
 			return fdSecret(fd)
 		}
-		p, err := a.secret(fmt.Sprintf("passphrase of key %s", f.Grouped()))
-		if err != nil || !fresh {
-			return p, err
+		return a.secret(fmt.Sprintf("passphrase of key %s", f.Grouped()))
+	}
+}
+
+// newPassphrase asks for one that is new, twice on a terminal, and refuses one
+// that is short.
+func (a *app) newPassphrase(fd int) signing.Passphrase {
+	return func(f signing.Fingerprint) ([]byte, error) {
+		p, err := a.passphrase(fd)(f)
+		if err != nil {
+			return nil, err
+		}
+		if n := utf8.RuneCount(p); n < minPassphrase {
+			return nil, abi.Errorf(abi.ErrInvalidArgs, "key", "the passphrase has %d characters, and %d are the least", n, minPassphrase).
+				WithHint("take four words that have nothing to do with each other")
+		}
+		if fd >= 0 {
+			return p, nil
 		}
 		again, err := a.secret("the same again")
 		if err != nil {
@@ -59,7 +79,7 @@ func (k *keyFlag) open(a *app) (*signing.SecretKey, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading secret key: %w", err)
 	}
-	return signing.OpenSecretKey(armored, a.passphrase(k.fd, false))
+	return signing.OpenSecretKey(armored, a.passphrase(k.fd))
 }
 
 func (a *app) keyCmd() *cobra.Command {
@@ -77,7 +97,7 @@ func (a *app) keyNewCmd() *cobra.Command {
 			if _, err := os.Lstat(args[0]); !errors.Is(err, fs.ErrNotExist) {
 				return abi.Errorf(abi.ErrInvalidArgs, "key new", "%q is already there", args[0])
 			}
-			armored, err := signing.GenerateKey(userID, time.Now(), a.passphrase(fd, true))
+			armored, err := signing.GenerateKey(userID, time.Now(), a.newPassphrase(fd))
 			if err != nil {
 				return err
 			}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -43,6 +44,31 @@ terminal and types them into the page, for machines without a display.`,
 		},
 	}
 	cmd.Flags().BoolVar(&form, "form", false, "ask for name and password here and type them into the login form")
+	return cmd
+}
+
+func (a *app) logoutCmd() *cobra.Command {
+	var identity bool
+	cmd := &cobra.Command{
+		Use:   "logout CONNECTOR",
+		Short: "forget a site's session: its cookies and stored data in drawbridge's browser",
+		Long: `Removes what the connector's site keeps in drawbridge's own browser profile, after
+you agreed. The site is not told: sign out there to end the session for good.
+With --identity the identity providers that the connector names are forgotten
+too; without it, the site may sign in again through them by itself.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var res control.LogoutResult
+			if err := a.call(cmd.Context(), "logout", control.LogoutParams{Connector: args[0], Identity: identity}, &res); err != nil {
+				return err
+			}
+			a.show(res, func(w io.Writer) {
+				fmt.Fprintf(w, "signed out of %s: %d cookies removed, and what %s stored\n", args[0], res.Cookies, strings.Join(res.Origins, ", "))
+			})
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&identity, "identity", false, "forget its identity providers too, which other connectors may use")
 	return cmd
 }
 

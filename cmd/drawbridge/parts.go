@@ -14,7 +14,6 @@ import (
 	"github.com/drawbridge-mcp/drawbridge/host/gate"
 	"github.com/drawbridge-mcp/drawbridge/host/mcpserver"
 	"github.com/drawbridge-mcp/drawbridge/host/platform"
-	"github.com/drawbridge-mcp/drawbridge/host/redact"
 	"github.com/drawbridge-mcp/drawbridge/registry"
 	"github.com/drawbridge-mcp/drawbridge/sandbox"
 )
@@ -43,7 +42,7 @@ func (p *parts) build(ctx context.Context, dirs platform.Dirs, d *daemon) (err e
 	if p.clients, err = clients.Open(dirs.ClientsFile()); err != nil {
 		return err
 	}
-	secrets := redact.New()
+	secrets := d.secrets
 	opts := auditOptions(dirs)
 	opts.Redact = secrets
 	if p.audit, err = audit.Open(ctx, opts); err != nil {
@@ -51,6 +50,7 @@ func (p *parts) build(ctx context.Context, dirs platform.Dirs, d *daemon) (err e
 	}
 	p.gate, err = gate.New(gate.Options{
 		UID: os.Getuid(), Lineage: control.Lineage, Connected: func() []gate.Process { return d.control.Connected() },
+		MayAsk: p.clients.MayAsk,
 		Notify: func(w gate.Pending) {
 			d.logger.InfoContext(ctx, "a call waits for a person: drawbridge approvals", slog.String("tool", w.Subject.Tool), slog.String("id", w.ID))
 		},
@@ -65,14 +65,20 @@ func (p *parts) build(ctx context.Context, dirs platform.Dirs, d *daemon) (err e
 	if err != nil {
 		return err
 	}
-	p.host, err = host.New(host.Options{
+	opt := host.Options{
 		Registry: reg, Sandbox: p.box, Gate: p.gate, Audit: p.audit, Redact: secrets, Logger: d.logger, Settings: dirs.SettingsFile(),
+		Wait: gate.MaxWait,
 		Launch: func(ctx context.Context, headless bool) (*browser.Browser, error) {
 			return browser.Launch(ctx, browser.Options{ProfileDir: dirs.Profile(), Headless: headless, Logger: d.logger})
 		},
 		Changed: func() { d.mcp.ToolsChanged() },
-	})
-	if err != nil {
+	}
+	if d.attaches() {
+		attach := d.attach
+		attach.Logger = d.logger
+		opt.Attach = func(ctx context.Context) (*browser.Browser, error) { return browser.Attach(ctx, attach) }
+	}
+	if p.host, err = host.New(opt); err != nil {
 		return err
 	}
 	d.mcp = mcpserver.New(p.host, mcpserver.Options{Version: version, Logger: d.logger})

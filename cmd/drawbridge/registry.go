@@ -10,6 +10,7 @@ import (
 
 	"github.com/drawbridge-mcp/drawbridge/host"
 	"github.com/drawbridge-mcp/drawbridge/host/control"
+	"github.com/drawbridge-mcp/drawbridge/registry"
 	"github.com/drawbridge-mcp/drawbridge/signing"
 )
 
@@ -23,14 +24,23 @@ func (a *app) registryAddCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "add URL FINGERPRINT",
 		Short: "trust the registry at URL whose owner's key has this full fingerprint",
-		Args:  cobra.ExactArgs(2),
+		Long: `URL is https://HOST/PATH, ssh://USER@HOST/PATH, USER@HOST:PATH, or a path of this
+machine. Names and passwords come from git's own credential helpers and from your
+ssh agent; a URL that holds one is refused, and drawbridge keeps none. A proxy is
+taken from git's configuration (http.proxy) or from https_proxy.
+
+FINGERPRINT is the owner's, 40 or 64 hex digits, told to you by somebody you trust.`,
+		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, err := signing.ParseFingerprint(args[1]); err != nil {
-				return usageError{err}
+				return usage(err)
 			}
 			where, err := registryURL(args[0])
 			if err != nil {
 				return err
+			}
+			if err := registry.CheckAddress(where); err != nil {
+				return usage(err)
 			}
 			var res host.RegistryInfo
 			if err := a.call(cmd.Context(), "registries.add", control.RegistryParams{URL: where, Fingerprint: args[1]}, &res); err != nil {
@@ -46,7 +56,7 @@ func (a *app) registryAddCmd() *cobra.Command {
 
 // registryURL makes a local path absolute: the daemon runs elsewhere.
 func registryURL(text string) (string, error) {
-	if strings.Contains(text, "://") || strings.Contains(text, "@") {
+	if before, _, ok := strings.Cut(text, ":"); ok && !strings.Contains(before, "/") || strings.HasPrefix(text, "-") {
 		return text, nil
 	}
 	return filepath.Abs(text)

@@ -3,14 +3,17 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"os"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/drawbridge-mcp/drawbridge/host/control"
 	"github.com/drawbridge-mcp/drawbridge/host/platform"
+	"github.com/drawbridge-mcp/drawbridge/host/redact"
 )
 
 // An app is one run of the command.
@@ -27,51 +30,64 @@ func (a *app) root() *cobra.Command {
 		Use:           "drawbridge",
 		Short:         "Signed WASM connectors for the web systems you work in, over MCP",
 		SilenceErrors: true, SilenceUsage: true,
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true}, // ours is completionCmd
 	}
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print results and errors as JSON")
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{err, cmd.CommandPath()} })
 	root.AddCommand(
-		a.serveCmd(), a.stopCmd(), a.mcpCmd(), a.demoCmd(), a.doctorCmd(), a.versionCmd(),
+		a.serveCmd(), a.stopCmd(), a.mcpCmd(), a.demoCmd(), a.doctorCmd(), a.serviceCmd(), a.versionCmd(),
 		a.registryCmd(), a.installCmd(), a.listCmd(), a.removeCmd(), a.searchCmd(),
-		a.toolsCmd(), a.callCmd(), a.loginCmd(), a.checkCmd(), a.approvalsCmd(), a.auditCmd(), a.clientsCmd(),
-		a.connectorCmd(), a.keyCmd(),
+		a.toolsCmd(), a.callCmd(), a.loginCmd(), a.logoutCmd(), a.checkCmd(), a.approvalsCmd(), a.auditCmd(), a.logsCmd(), a.clientsCmd(),
+		a.connectorCmd(), a.keyCmd(), a.completionCmd(), a.manCmd(),
 	)
 	usageErrors(root)
 	return root
 }
 
-// usageErrors makes wrong arguments and missing flags exit with the usage code.
+// usageErrors makes wrong arguments and missing flags exit with the usage code,
+// and every wrong command line name the command that it was for.
 func usageErrors(c *cobra.Command) {
 	c.PreRunE = func(cmd *cobra.Command, _ []string) error {
-		if err := cmd.ValidateRequiredFlags(); err != nil {
-			return usageError{err}
+		if err := errors.Join(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()); err != nil {
+			return usageError{err, cmd.CommandPath()}
 		}
 		return nil
 	}
 	if check := c.Args; check != nil {
 		c.Args = func(cmd *cobra.Command, args []string) error {
 			if err := check(cmd, args); err != nil {
-				return usageError{err}
+				return usageError{err, cmd.CommandPath()}
 			}
 			return nil
 		}
 	}
+	if run := c.RunE; run != nil {
+		c.RunE = func(cmd *cobra.Command, args []string) error {
+			err := run(cmd, args)
+			if u, ok := errors.AsType[usageError](err); ok {
+				return u.of(cmd)
+			}
+			return err
+		}
+	}
 	if !c.Runnable() && c.HasSubCommands() {
 		c.Args = cobra.ArbitraryArgs
-		c.RunE = func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return usageError{errors.New("unknown command \"" + args[0] + "\" for \"" + cmd.CommandPath() + "\"")}
-			}
-			return cmd.Help()
-		}
+		c.RunE = subcommandOnly
 	}
 	for _, sub := range c.Commands() {
 		usageErrors(sub)
 	}
+}
+
+// subcommandOnly is what a command does that only has subcommands.
+func subcommandOnly(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return usageError{errors.New("unknown command \"" + args[0] + "\" for \"" + cmd.CommandPath() + "\""), cmd.CommandPath()}
+	}
+	return cmd.Help()
 }
 
 func (a *app) dirs() (platform.Dirs, error) {
@@ -94,7 +110,7 @@ func (a *app) daemon(ctx context.Context) (*control.Client, error) {
 	}
 	return &control.Client{
 		Dial: func(ctx context.Context) (net.Conn, error) { return platform.Dial(ctx, info.Socket) },
-		Ask:  a.ask, Progress: a.progress,
+		Ask:  a.ask, Progress: a.progress, Waiting: a.waiting,
 	}, nil
 }
 
@@ -107,13 +123,34 @@ func (a *app) call(ctx context.Context, method string, params, result any) error
 	return c.Call(ctx, method, params, result)
 }
 
+// waiting tells whoever made a call that a person has to decide about it, also
+// with --json: without it the command would just stand still.
+func (a *app) waiting(w control.Waiting) {
+	fmt.Fprintf(a.stderr, "%s waits for a person (%s): run drawbridge approvals in another terminal\n", redact.Visible(w.Tool), redact.Visible(w.ID))
+}
+
 func (a *app) progress(p control.Progress) {
 	switch {
+	case p.Passing:
+		a.passing(p)
 	case p.Message != "":
 		a.note("%s", p.Message)
 	case p.Total > 0:
 		a.note("%.0f of %.0f", p.Done, p.Total)
 	}
+}
+
+// passing shows what is true for a moment, on a terminal alone.
+func (a *app) passing(p control.Progress) {
+	f, ok := a.stderr.(*os.File)
+	if a.json || !ok || !term.IsTerminal(int(f.Fd())) {
+		return
+	}
+	end := ""
+	if p.Done >= p.Total {
+		end = "\n"
+	}
+	fmt.Fprintf(a.stderr, "\r%s: %.0f %%%s", redact.Visible(p.Message), p.Done/p.Total*100, end)
 }
 
 // executable is this program, which is also the daemon and the worker.

@@ -17,8 +17,10 @@ import (
 	"github.com/drawbridge-mcp/drawbridge/host"
 	"github.com/drawbridge-mcp/drawbridge/host/browser"
 	"github.com/drawbridge-mcp/drawbridge/host/control"
+	"github.com/drawbridge-mcp/drawbridge/host/logfile"
 	"github.com/drawbridge-mcp/drawbridge/host/mcpserver"
 	"github.com/drawbridge-mcp/drawbridge/host/platform"
+	"github.com/drawbridge-mcp/drawbridge/host/redact"
 )
 
 // httpPortVar names the environment variable that sets the port of MCP over HTTP.
@@ -27,16 +29,40 @@ const httpPortVar = "DRAWBRIDGE_PORT"
 // defaultPort is where MCP over HTTP listens, on 127.0.0.1 alone.
 const defaultPort = 8407
 
+// logLevelVar names the environment variable that sets what a daemon logs.
+const logLevelVar = "DRAWBRIDGE_LOG_LEVEL"
+
+// serveOptions are what a daemon is started with.
+type serveOptions struct {
+	port   int
+	attach browser.AttachOptions // the zero value launches a browser of our own
+	level  logLevel
+	quiet  bool
+}
+
 func (a *app) serveCmd() *cobra.Command {
-	port := defaultPort
+	o := serveOptions{port: defaultPort, attach: attachFrom(a.getenv(attachVar)), level: logLevel{slog.LevelInfo}}
 	if v, err := strconv.Atoi(a.getenv(httpPortVar)); err == nil {
-		port = v
+		o.port = v
 	}
+	_ = o.level.Set(a.getenv(logLevelVar)) // what is no level changes nothing
 	cmd := &cobra.Command{
 		Use: "serve", Short: "run the daemon in the foreground", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.serve(cmd.Context(), port) },
+		Long: `Runs the daemon in the foreground. It launches a browser with a profile of its
+own, unless --attach or --attach-profile names one that you have started with
+remote debugging: then it works in tabs of its own in that browser, which stays
+yours. ` + attachVar + ` says the same for a daemon that another command starts.`,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if cmd.Flags().Changed("attach") != cmd.Flags().Changed("attach-profile") {
+				o.attach = chosen(cmd, o.attach)
+			}
+			return a.serve(cmd.Context(), o)
+		},
 	}
-	cmd.Flags().IntVar(&port, "port", port, "port of MCP over HTTP on 127.0.0.1; 0 picks a free one")
+	cmd.Flags().IntVar(&o.port, "port", o.port, "port of MCP over HTTP on 127.0.0.1; 0 picks a free one")
+	attachFlags(cmd, &o.attach)
+	cmd.Flags().Var(&o.level, "log-level", "log from this level on: debug, info, warn or error; also "+logLevelVar)
+	cmd.Flags().BoolVar(&o.quiet, "quiet", false, "log to the log file alone, not to standard error too")
 	return cmd
 }
 
@@ -48,10 +74,15 @@ type daemon struct {
 	started time.Time
 	http    string // host:port
 	logger  *slog.Logger
+	secrets *redact.Redactor // what it knows stands in no log
 	worker  []string
+	attach  browser.AttachOptions
 }
 
-func (a *app) serve(ctx context.Context, port int) (err error) {
+func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
+	if o.attach, err = checkAttach(o.attach); err != nil {
+		return err
+	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	platform.KeepPrivate() // Git and the browser have modes of their own
@@ -67,12 +98,18 @@ func (a *app) serve(ctx context.Context, port int) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
-	d := &daemon{started: time.Now(), logger: newLogger(a.stderr), control: &control.Server{Version: version}, worker: a.worker}
+	d := &daemon{started: time.Now(), secrets: redact.New(), control: &control.Server{Version: version}, worker: a.worker, attach: o.attach}
+	log, err := logfile.Open(logfile.Options{Path: dirs.Journal()})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	d.logger = a.newLogger(o, log, d.secrets)
 	if d.parts, err = build(ctx, dirs, d); err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.parts.close()) }()
-	return d.listen(ctx, dirs, lock, port)
+	return d.listen(ctx, dirs, lock, o.port)
 }
 
 // listen opens both doors and serves until ctx ends.
@@ -126,11 +163,24 @@ func (d *daemon) ServeMCP(ctx context.Context, stream net.Conn, p host.Principal
 // Status describes the daemon.
 func (d *daemon) Status() control.Status {
 	path, _ := browser.Find() // empty if there is none; doctor says more
+	if d.attaches() {
+		path = d.attach.URL + d.attach.Profile // one of the two is empty
+	}
 	return control.Status{Version: version, PID: os.Getpid(), HTTP: d.http, Started: d.started, Browser: path}
 }
 
-func newLogger(w io.Writer) *slog.Logger {
-	return slog.New(slog.NewTextHandler(w, nil))
+// attaches reports whether the browser is the user's.
+func (d *daemon) attaches() bool { return d.attach.URL != "" || d.attach.Profile != "" }
+
+// newLogger logs to the file, as JSON, and to standard error, for a person or a
+// service manager; without secrets.
+func (a *app) newLogger(o serveOptions, file io.Writer, secrets *redact.Redactor) *slog.Logger {
+	opts := &slog.HandlerOptions{Level: o.level.Level, ReplaceAttr: secrets.Attr}
+	var h slog.Handler = slog.NewJSONHandler(file, opts)
+	if !o.quiet {
+		h = slog.NewMultiHandler(h, slog.NewTextHandler(a.stderr, opts))
+	}
+	return slog.New(h)
 }
 
 func (a *app) stopCmd() *cobra.Command {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
 
 	"github.com/spf13/cobra"
 
@@ -34,12 +35,18 @@ func (a *app) toolsCmd() *cobra.Command {
 	}
 }
 
+// toolName matches what a tool can be called: as listed, or with a dot.
+var toolName = regexp.MustCompile(`^[a-z][a-z0-9_]{0,45}(\.[a-z][a-z0-9_]{0,45})?$`)
+
 func (a *app) callCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "call TOOL [ARGUMENTS]",
 		Short: "call a tool with a JSON object of arguments; - reads it from standard input",
 		Args:  cobra.RangeArgs(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if !toolName.MatchString(args[0]) {
+				return usage(fmt.Errorf("%q is no tool's name, such as tracker_list", args[0]))
+			}
 			params := control.CallParams{Tool: args[0], Args: json.RawMessage("{}")}
 			if len(args) == 2 {
 				text, err := a.arguments(args[1])
@@ -68,7 +75,7 @@ func (a *app) arguments(text string) (json.RawMessage, error) {
 		}
 	}
 	if !json.Valid(data) {
-		return nil, usageError{fmt.Errorf("%q is not JSON", text)}
+		return nil, usage(fmt.Errorf("%q is not JSON", text))
 	}
 	return data, nil
 }

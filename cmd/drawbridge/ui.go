@@ -15,6 +15,7 @@ import (
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/host"
+	"github.com/drawbridge-mcp/drawbridge/host/control"
 	"github.com/drawbridge-mcp/drawbridge/host/redact"
 )
 
@@ -31,17 +32,18 @@ import (
 
 // fail reports err.
 func (a *app) fail(err error) {
+	if errors.Is(err, errSaid) {
+		return
+	}
 	var e *abi.Error
 	if !errors.As(err, &e) {
 		e = &abi.Error{Code: abi.ErrInternal, Msg: err.Error()}
-		if errors.Is(err, errUsage) {
-			e.Code, e.Hint = abi.ErrInvalidArgs, "drawbridge --help"
-		}
+	}
+	if u, ok := errors.AsType[usageError](err); ok {
+		e = &abi.Error{Code: abi.ErrInvalidArgs, Msg: err.Error(), Hint: u.command + " --help"}
 	}
 	if a.json {
-		a.printJSON(map[string]any{"error": map[string]any{
-			"code": e.Code, "reason": e.Reason, "message": e.Error(), "hint": e.Hint,
-		}})
+		a.printJSON(map[string]any{"error": control.Error{Code: e.Code, Reason: e.Reason, Message: e.Error(), Hint: e.Hint}})
 		return
 	}
 	// A message of several lines, such as a compiler's, keeps them, marked so that
@@ -165,12 +167,12 @@ func (a *app) secret(prompt string) ([]byte, error) {
 func fdSecret(fd int) ([]byte, error) {
 	f := os.NewFile(uintptr(fd), "passphrase")
 	if f == nil {
-		return nil, usageError{fmt.Errorf("file descriptor %d is not open", fd)}
+		return nil, usage(fmt.Errorf("file descriptor %d is not open", fd))
 	}
 	defer func() { _ = f.Close() }()
 	data, err := io.ReadAll(io.LimitReader(f, 4096))
 	if err != nil {
-		return nil, usageError{fmt.Errorf("reading the passphrase from file descriptor %d: %w", fd, err)}
+		return nil, usage(fmt.Errorf("reading the passphrase from file descriptor %d: %w", fd, err))
 	}
 	text, _, _ := strings.Cut(string(data), "\n")
 	return []byte(strings.TrimSuffix(text, "\r")), nil

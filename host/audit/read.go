@@ -17,14 +17,15 @@ import (
 // A Record is one row as it is read back. Exactly one of Call, End and Event is
 // set; their JSON form is that of the log.
 type Record struct {
-	Seq   int64           `json:"seq"`
-	ID    ID              `json:"id"` // of the call, for begin and end
-	At    time.Time       `json:"at"`
-	Kind  Kind            `json:"kind"`
-	Tool  string          `json:"tool,omitempty"` // of a begin
-	Code  abi.Code        `json:"code,omitempty"` // of an end that is no success
-	Event string          `json:"event,omitempty"`
-	Row   json.RawMessage `json:"row"` // all of it
+	Seq    int64           `json:"seq"`
+	ID     ID              `json:"id"`               // of the call, for begin and end
+	Client string          `json:"client,omitempty"` // the calling client's registered name, for begin and end
+	At     time.Time       `json:"at"`
+	Kind   Kind            `json:"kind"`
+	Tool   string          `json:"tool,omitempty"` // of a begin
+	Code   abi.Code        `json:"code,omitempty"` // of an end that is no success
+	Event  string          `json:"event,omitempty"`
+	Row    json.RawMessage `json:"row"` // all of it
 }
 
 // A Filter selects records; what is zero selects everything.
@@ -62,7 +63,39 @@ func (s *store) list(ctx context.Context, f Filter) ([]Record, error) {
 		out = append(out, rec)
 		return nil
 	}, `select * from (`+columns+where+` order by seq desc limit ?) order by seq`, args...)
-	return out, err
+	if err != nil {
+		return out, err
+	}
+	return out, s.nameCallers(ctx, out)
+}
+
+// nameCallers gives each end the client of its begin, which may lie before what
+// was listed.
+func (s *store) nameCallers(ctx context.Context, list []Record) error {
+	who := map[ID]string{}
+	for _, r := range list {
+		if r.Kind == KindBegin {
+			who[r.ID] = r.Client
+		}
+	}
+	for i := range list {
+		r := &list[i]
+		if r.Kind != KindEnd {
+			continue
+		}
+		name, ok := who[r.ID]
+		if !ok {
+			begin, found, err := s.at(ctx, r.ID.seq())
+			if err != nil {
+				return err
+			}
+			if decoded, err := decodeRow(begin.text); found && err == nil && decoded.Call != nil {
+				name = decoded.Call.Principal
+			}
+		}
+		r.Client = name
+	}
+	return nil
 }
 
 // where builds a condition from constants; values are bound.
@@ -106,7 +139,7 @@ func recordOf(r stored) (Record, error) {
 	rec := Record{Seq: r.seq, At: time.Unix(0, r.at).UTC(), Kind: decoded.Kind, Row: json.RawMessage(r.text)}
 	switch decoded.Kind {
 	case KindBegin:
-		rec.ID, rec.Tool = idOf(r.seq), decoded.Call.Tool
+		rec.ID, rec.Tool, rec.Client = idOf(r.seq), decoded.Call.Tool, decoded.Call.Principal
 	case KindEnd:
 		rec.ID, rec.Code = idOf(decoded.Begin), decoded.End.Code
 	case KindEvent:

@@ -52,7 +52,7 @@ func (p *Page) act(ctx context.Context, step *abi.Step) error {
 		return p.tick(ctx, step)
 	case abi.OpPress:
 		return p.press(ctx, step)
-	case abi.OpNavigate, abi.OpWait, abi.OpExtract, abi.OpExists, abi.OpPage, abi.OpHTML:
+	case abi.OpNavigate, abi.OpWait, abi.OpExtract, abi.OpExists, abi.OpPage, abi.OpHTML, abi.OpSnapshot, abi.OpScreenshot:
 	}
 	return abi.Errorf(abi.ErrUnsupportedAction, "act", "%q is no act step", step.Op)
 }
@@ -86,7 +86,7 @@ func (p *Page) locate(ctx context.Context, step *abi.Step) (found, error) {
 // clickAt moves there, looks whether the element is still what a click would
 // reach, and clicks.
 func (p *Page) clickAt(ctx context.Context, at found) error {
-	if err := p.mouse(ctx, input.DispatchMouseEventTypeMouseMoved, at, 0); err != nil {
+	if err := p.moveTo(ctx, at); err != nil {
 		return err
 	}
 	tokens := at.Tokens
@@ -98,6 +98,17 @@ func (p *Page) clickAt(ctx context.Context, at found) error {
 		return err
 	}
 	return p.mouse(ctx, input.DispatchMouseEventTypeMouseReleased, at, 1)
+}
+
+// moveTo moves the mouse. The browser delivers a move with the next frame, and a
+// tab that is in no window has none: there an event of another kind behind it, a
+// button that is let go of and was not held, makes the page take both at once.
+func (p *Page) moveTo(ctx context.Context, at found) error {
+	if !p.hidden {
+		return p.mouse(ctx, input.DispatchMouseEventTypeMouseMoved, at, 0)
+	}
+	post(p.s, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMouseMoved, X: at.X, Y: at.Y})
+	return p.mouse(ctx, input.DispatchMouseEventTypeMouseReleased, at, 0)
 }
 
 func (p *Page) mouse(ctx context.Context, typ input.DispatchMouseEventType, at found, clicks int64) error {

@@ -30,7 +30,7 @@ func (b *Browser) attached(parent target.SessionID, ev target.EventAttachedToTar
 		return
 	}
 	b.log.Debug("target under policy", slog.String("type", m.info.Type), slog.String("url", m.info.URL))
-	arm(m)
+	b.arm(m)
 	post(m.session, cdpruntime.RunIfWaitingForDebugger, cdp.Empty{})
 	if m.role == rolePopup && m.info.Type == "page" {
 		id := m.info.TargetID
@@ -50,6 +50,9 @@ func (b *Browser) place(parent target.SessionID, s session, info target.Info) *m
 	case from != nil:
 		m.role, m.owner = from.role, from.owner
 	case parent != "":
+		return nil
+	case b.joined():
+		b.offer(info.TargetID, s.id) // we are told only of what we asked for
 		return nil
 	case info.Type == "page":
 		owner := b.opener(info.OpenerID)
@@ -156,9 +159,18 @@ func socketsOffline() network.EmulateNetworkConditionsByRuleParams {
 	}
 }
 
-func everyRequest() fetch.EnableParams {
+// everyRequest makes a session hold every request; in a browser that is the
+// user's, documents that arrive as well, because there what is a download is
+// for us to tell.
+func (b *Browser) everyRequest() fetch.EnableParams {
 	auth := true
-	return fetch.EnableParams{Patterns: []*fetch.RequestPattern{{URLPattern: "*"}}, HandleAuthRequests: &auth}
+	p := fetch.EnableParams{Patterns: []*fetch.RequestPattern{{URLPattern: "*"}}, HandleAuthRequests: &auth}
+	if b.joined() {
+		p.Patterns = append(p.Patterns, &fetch.RequestPattern{
+			URLPattern: "*", ResourceType: network.ResourceTypeDocument, RequestStage: fetch.RequestStageResponse,
+		})
+	}
+	return p
 }
 
 func networkEnable() network.EnableParams {
@@ -169,21 +181,21 @@ func networkEnable() network.EnableParams {
 // arm puts a frame, worker or popup under policy. Commands of one session take
 // effect in their order, so that it may run right after. Some kinds of target
 // lack some of the commands: their requests then show at their parent.
-func arm(m *member) {
-	post(m.session, fetch.Enable, everyRequest())
+func (b *Browser) arm(m *member) {
+	post(m.session, fetch.Enable, b.everyRequest())
 	post(m.session, network.Enable, networkEnable())
 	post(m.session, network.EmulateNetworkConditionsByRule, socketsOffline())
 	post(m.session, network.SetBypassServiceWorker, network.SetBypassServiceWorkerParams{Bypass: true})
-	post(m.session, target.SetAutoAttach, autoAttach(nil))
+	post(m.session, target.SetAutoAttach, autoAttach(b.related()))
 	switch m.info.Type {
 	case "page", "iframe":
 		post(m.session, page.Enable, page.EnableParams{})
-		post(m.session, page.AddScriptToEvaluateOnNewDocument, pageScript())
+		post(m.session, page.AddScriptToEvaluateOnNewDocument, b.pageScript())
 	case "shared_worker", "service_worker":
 		// Their sockets are not covered by the rule above.
 		post(m.session, cdpruntime.Evaluate, without(`["WebTransport", "WebSocket", "WebSocketStream"]`))
 	default:
-		post(m.session, cdpruntime.Evaluate, without(`["WebTransport"]`))
+		post(m.session, cdpruntime.Evaluate, without(b.notInWorkers()))
 	}
 }
 
@@ -192,7 +204,11 @@ func without(names string) cdpruntime.EvaluateParams {
 	return cdpruntime.EvaluateParams{Expression: "(" + workerJS + ")(" + names + ")"}
 }
 
-func pageScript() page.AddScriptToEvaluateOnNewDocumentParams {
+func (b *Browser) pageScript() page.AddScriptToEvaluateOnNewDocumentParams {
 	now := true
-	return page.AddScriptToEvaluateOnNewDocumentParams{Source: pageJS, RunImmediately: &now}
+	source := pageJS
+	if b.joined() {
+		source += guestJS
+	}
+	return page.AddScriptToEvaluateOnNewDocumentParams{Source: source, RunImmediately: &now}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/inspector"
 	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/preload"
 	cdpruntime "github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
 	"github.com/chromedp/chromedp"
@@ -20,7 +21,7 @@ import (
 // goroutine.
 type Browser struct {
 	conn   *conn
-	proc   *process
+	proc   *process // nil if the browser is the user's
 	log    *slog.Logger
 	ctx    context.Context //nolint:containedctx // the browser's life, not a call's
 	cancel context.CancelFunc
@@ -71,6 +72,9 @@ func newBrowser(tr chromedp.Transport, proc *process, o Options) *Browser {
 // call then fails with browser_gone.
 func (b *Browser) Gone() <-chan struct{} { return b.conn.done }
 
+// joined reports whether the browser is the user's: [Attach] joined it.
+func (b *Browser) joined() bool { return b.proc == nil }
+
 func (b *Browser) root() session { return session{conn: b.conn} }
 
 func (b *Browser) openPages() []*Page {
@@ -92,7 +96,7 @@ func handled(m cdproto.MethodType) bool {
 		"Inspector.targetCrashed",
 		"Runtime.executionContextCreated", "Runtime.executionContextsCleared",
 		"Page.frameNavigated", "Page.frameRequestedNavigation", "Page.frameStartedNavigating", "Page.frameStoppedLoading",
-		"Page.javascriptDialogOpening",
+		"Page.javascriptDialogOpening", "Preload.prefetchStatusUpdated",
 	}, m)
 }
 
@@ -158,6 +162,8 @@ func (p *Page) handle(msg *cdproto.Message) error {
 		return on(msg, page.FrameRequestedNavigation, p.frameRequestedNavigation)
 	case "Page.frameStartedNavigating":
 		return on(msg, page.FrameStartedNavigating, p.frameStartedNavigating)
+	case "Preload.prefetchStatusUpdated":
+		return on(msg, preload.PrefetchStatusUpdated, p.prefetched)
 	case "Page.frameStoppedLoading":
 		return on(msg, page.FrameStoppedLoading, func(ev page.EventFrameStoppedLoading) { p.stopped(ev.FrameID) })
 	}

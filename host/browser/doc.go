@@ -1,7 +1,7 @@
 // Package browser is the only part of the host that speaks the Chrome DevTools
-// Protocol. It launches a Chromium with a profile of its own, opens background
-// tabs in it, and does in a tab what host calls ask for: navigate, wait,
-// extract, act and fetch.
+// Protocol. It launches a Chromium with a profile of its own, or attaches to one
+// that the user has started ([Attach], join.go), opens background tabs in it, and does in a tab what host calls ask for: navigate, wait,
+// extract, act, fetch and show.
 //
 // A tab is under a [Policy] from its first byte to its last. Every request of
 // the tab, of its frames, workers and popups is held until the policy has said

@@ -12,7 +12,7 @@ import (
 
 // What ends commands from below. asError turns them into the abi's codes.
 var (
-	errGone      = errors.New("the browser ended")
+	errGone      = errors.New("the browser ended or its connection was lost")
 	errCrashed   = errors.New("the page crashed")
 	errClosed    = errors.New("the tab was closed")
 	errNavigated = errors.New("the page went to another document")

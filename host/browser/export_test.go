@@ -54,6 +54,10 @@ func (b *Browser) NewForeign(ctx context.Context) (*Foreign, error) {
 	if err != nil {
 		return nil, err
 	}
+	if b.joined() {
+		flat := true
+		post(b.root(), target.AttachToTarget, target.AttachToTargetParams{TargetID: t.TargetID, Flatten: &flat})
+	}
 	s, err := b.claim(ctx, t.TargetID)
 	return &Foreign{b: b, s: s, id: t.TargetID}, err
 }
@@ -114,4 +118,35 @@ func (p *Page) RawExtract(ctx context.Context, e abi.Extraction) (int, error) {
 		return 0, err
 	}
 	return len(r.Result.Value), nil
+}
+
+// QuietPreferences switches "Preload pages" off in a profile.
+func QuietPreferences(profile string) error { return quietPreferences(profile) }
+
+// A TabState is how a tab looks from outside.
+type TabState struct {
+	Type, Title, URL string
+	Attached         bool
+}
+
+// Targets returns the browser's tabs, hidden ones included.
+func (b *Browser) Targets(ctx context.Context) (map[target.ID]TabState, error) {
+	res, err := do(ctx, b.root(), target.GetTargets, target.GetTargetsParams{})
+	tabs := map[target.ID]TabState{}
+	for _, i := range res.TargetInfos {
+		if i.Type == "page" || i.Type == "other" {
+			tabs[i.TargetID] = TabState{i.Type, i.Title, i.URL, i.Attached}
+		}
+	}
+	return tabs, err
+}
+
+// Eval evaluates an expression in a foreign tab and returns its value as JSON.
+func (b *Browser) Eval(ctx context.Context, f interface{ Close(context.Context) error }, js string) (string, error) {
+	yes := true
+	r, err := do(ctx, f.(*Foreign).s, cdpruntime.Evaluate, cdpruntime.EvaluateParams{Expression: js, AwaitPromise: &yes, ReturnByValue: &yes})
+	if err == nil && r.ExceptionDetails != nil {
+		err = errors.New(r.ExceptionDetails.Text)
+	}
+	return string(r.Result.Value), err
 }

@@ -94,6 +94,10 @@ func (b *Browser) paused(s target.SessionID, ev *fetch.EventRequestPaused) {
 		return
 	}
 	f := flow{m: m, ev: ev}
+	if ev.ResponseStatusCode != 0 || ev.ResponseErrorReason != "" {
+		f.arrived() // only what was allowed has an answer
+		return
+	}
 	switch m.role {
 	case rolePopup:
 		f.refuse()

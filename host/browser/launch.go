@@ -155,8 +155,7 @@ func environment() []string {
 // begin makes the browser attach us to every target, each held until we let it
 // run, and refuses downloads.
 func (b *Browser) begin(ctx context.Context) error {
-	go b.conn.run(b.ctx) //nolint:contextcheck // the browser outlives its launch
-	go b.loop()
+	b.listen()
 	version := start(b.root(), browser.GetVersion, cdp.Empty{})
 	down := start(b.root(), browser.SetDownloadBehavior, browser.SetDownloadBehaviorParams{
 		Behavior: browser.SetDownloadBehaviorBehaviorDeny,
@@ -178,8 +177,16 @@ func (b *Browser) begin(ctx context.Context) error {
 	return nil
 }
 
-// Close asks the browser to store its profile and end, and makes sure that it
-// has ended. Tabs that are open are closed under their guards first.
+// listen begins to read what the browser says. Its goroutines end with the
+// connection.
+func (b *Browser) listen() {
+	go b.conn.run(b.ctx)
+	go b.loop()
+}
+
+// Close closes our tabs under their guards. A browser that we launched then
+// stores its profile and ends, and has ended when Close returns; from one that
+// we attached to we part.
 //
 //nolint:contextcheck // a browser is ended also when nobody's time is left
 func (b *Browser) Close() error {
@@ -187,6 +194,10 @@ func (b *Browser) Close() error {
 	defer cancel()
 	for _, p := range b.openPages() {
 		_ = p.close(ctx) // the browser ends anyway
+	}
+	if b.joined() {
+		b.detach()
+		return nil
 	}
 	_, err := do(ctx, b.root(), browser.Close, cdp.Empty{})
 	if err == nil || errors.Is(err, errGone) {
@@ -202,6 +213,11 @@ func (b *Browser) Close() error {
 // kill ends the browser at once and waits for it.
 func (b *Browser) kill() {
 	b.proc.kill()
+	b.detach()
+}
+
+// detach ends the connection.
+func (b *Browser) detach() {
 	b.cancel()
 	b.conn.end(errGone)
 }

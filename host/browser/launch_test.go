@@ -80,12 +80,47 @@ func logger() *slog.Logger {
 // TestLaunch runs the suite on a launched browser.
 func TestLaunch(t *testing.T) {
 	b := shared(t)
-	browsertest.Run(t, browsertest.Subject{Browser: b, Foreign: func(t *testing.T) browsertest.Foreign {
+	browsertest.Run(t, browsertest.Subject{
+		Browser: b, Whole: true, Long: long(), Foreign: foreign(b), Tabs: tabs(b), Crash: (*browser.Page).Crash,
+		Fresh: func(ctx context.Context, t *testing.T) browsertest.Life {
+			t.Helper()
+			dir := t.TempDir()
+			own := launch(ctx, t, browser.Options{ProfileDir: dir})
+			kill := func() {
+				if proc, err := os.FindProcess(own.Pid()); err != nil || proc.Kill() != nil {
+					t.Error("the browser can't be killed")
+				}
+				<-own.Exited()
+			}
+			return browsertest.Life{Browser: own, Kill: kill, Again: func(ctx context.Context, t *testing.T) *browser.Browser {
+				t.Helper()
+				return launch(ctx, t, browser.Options{ProfileDir: dir}) // its profile is free again
+			}}
+		},
+	})
+}
+
+// long reports whether make test-browser runs the tests.
+func long() bool { return os.Getenv("DRAWBRIDGE_LONG") != "" }
+
+func foreign(b *browser.Browser) func(*testing.T) browsertest.Foreign {
+	return func(t *testing.T) browsertest.Foreign {
 		t.Helper()
 		f, err := b.NewForeign(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
 		return f
-	}})
+	}
+}
+
+func tabs(b *browser.Browser) func(*testing.T) int {
+	return func(t *testing.T) int {
+		t.Helper()
+		types, err := b.TargetTypes(deadline(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return types["page"] + types["other"]
+	}
 }

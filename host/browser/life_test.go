@@ -22,13 +22,13 @@ import (
 )
 
 // launch starts a browser of the test's own.
-func launch(t *testing.T, o browser.Options) *browser.Browser {
+func launch(ctx context.Context, t *testing.T, o browser.Options) *browser.Browser {
 	t.Helper()
 	if o.ProfileDir == "" {
 		o.ProfileDir = t.TempDir()
 	}
 	o.Headless = true
-	b, err := browser.Launch(deadline(t), o)
+	b, err := browser.Launch(ctx, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,27 +77,6 @@ func endless(t *testing.T, p *browser.Page) <-chan error {
 	return done
 }
 
-func TestCrash(t *testing.T) {
-	site := browsertest.NewSite(t)
-	site.HTML("/a", "<title>a</title><body>a")
-	p := open(t, shared(t))
-	defer func() { _ = p.Close() }()
-	visit(t, p, site.URL("app", "/a"))
-	done := endless(t, p)
-	p.Crash()
-	wantCode(t, <-done, abi.ErrPageCrashed)
-	_, err := p.Extract(deadline(t), abi.Extraction{Cols: []abi.Col{{Name: "a"}}})
-	wantCode(t, err, abi.ErrPageCrashed)
-	visit(t, p, site.URL("app", "/a")) // revives it
-	if info, err := p.Info(deadline(t)); err != nil || info.Title != "a" {
-		t.Errorf("after the crash: %v, %v", info, err)
-	}
-	p.Crash()
-	if err := p.Reset(deadline(t), browser.Policy{}); err != nil {
-		t.Errorf("resetting a crashed tab: %v", err)
-	}
-}
-
 func TestTabClosed(t *testing.T) {
 	site := browsertest.NewSite(t)
 	site.HTML("/a", "<body>a")
@@ -113,37 +92,9 @@ func TestTabClosed(t *testing.T) {
 	}
 }
 
-func TestKilledBrowser(t *testing.T) {
-	site := browsertest.NewSite(t)
-	site.HTML("/a", "<body>a")
-	dir := t.TempDir()
-	b := launch(t, browser.Options{ProfileDir: dir})
-	p := open(t, b)
-	visit(t, p, site.URL("app", "/a"))
-	done := endless(t, p)
-	proc, err := os.FindProcess(b.Pid())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := proc.Kill(); err != nil {
-		t.Fatal(err)
-	}
-	wantCode(t, <-done, abi.ErrBrowserGone)
-	<-b.Gone()
-	_, err = p.Info(deadline(t))
-	wantCode(t, err, abi.ErrBrowserGone)
-	_, err = b.Open(deadline(t), browser.Policy{})
-	wantCode(t, err, abi.ErrBrowserGone)
-	_, err = b.Cookies(deadline(t))
-	wantCode(t, err, abi.ErrBrowserGone)
-	<-b.Exited()
-	again := launch(t, browser.Options{ProfileDir: dir}) // its profile is free again
-	visit(t, open(t, again), site.URL("app", "/a"))
-}
-
 func TestProfile(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "profile")
-	b := launch(t, browser.Options{ProfileDir: dir})
+	b := launch(deadline(t), t, browser.Options{ProfileDir: dir})
 	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
 		t.Errorf("profile: %v, %v", info.Mode(), err)
 	}
@@ -202,7 +153,7 @@ func TestCookies(t *testing.T) {
 		c, _ := r.Cookie("sid")
 		fmt.Fprintf(w, "<body><p id=who>%v", c)
 	})
-	b := launch(t, browser.Options{})
+	b := launch(deadline(t), t, browser.Options{})
 	visit(t, open(t, b), site.URL("cookie", "/in"))
 	c, err := b.Cookies(deadline(t))
 	if err != nil || c.Len() != 1 || strings.Contains(fmt.Sprintf("%v %+v %s %#v", c, c, c, c), "secret-1") {
@@ -216,6 +167,51 @@ func TestCookies(t *testing.T) {
 	visit(t, p, site.URL("cookie", "/who"))
 	if who, _, err := p.Text(deadline(t), nil, "#who", ""); err != nil || who != "sid=secret-1" {
 		t.Errorf("the other browser is %q, %v", who, err)
+	}
+}
+
+// What is forgotten is gone, stored data too, and nothing else is.
+func TestForget(t *testing.T) {
+	site := browsertest.NewSite(t)
+	site.Handle("/in", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		http.SetCookie(w, &http.Cookie{Name: "own", Value: "1", HttpOnly: true, MaxAge: 3600})
+		if strings.HasPrefix(r.Host, "in.") {
+			http.SetCookie(w, &http.Cookie{Name: "shared", Value: "1", Domain: "forget.localhost"})
+		}
+		fmt.Fprint(w, "<body><p id=had></p><script>had.textContent = localStorage.mark || 'nothing'; localStorage.mark = 'mark'</script>")
+	})
+	site.Handle("/who", func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		fmt.Fprintf(w, "<body><p id=who>%d cookies", len(r.Cookies()))
+	})
+	b := launch(deadline(t), t, browser.Options{})
+	p := open(t, b)
+	show := func(host, path, selector string) string {
+		visit(t, p, site.URL(host, path))
+		text, _, err := p.Text(deadline(t), nil, selector, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	for _, host := range []string{"in.forget", "stays"} {
+		show(host, "/in", "#had")
+	}
+	mine := func(domain string, below bool) bool {
+		return domain == "in.forget.localhost" || below && domain == "forget.localhost"
+	}
+	n, err := b.Forget(deadline(t), mine, []string{strings.TrimSuffix(site.URL("in.forget", "/"), "/")})
+	if err != nil || n != 2 {
+		t.Errorf("it removed %d cookies, %v", n, err)
+	}
+	for host, want := range map[string]string{"in.forget": "0 cookies", "stays": "1 cookies"} {
+		if got := show(host, "/who", "#who"); got != want {
+			t.Errorf("%s has %s", host, got)
+		}
+	}
+	if got := show("in.forget", "/in", "#had") + ", " + show("stays", "/in", "#had"); got != "nothing, mark" {
+		t.Errorf("stored: %s", got)
 	}
 }
 
@@ -246,7 +242,7 @@ func TestOneMessage(t *testing.T) {
 	site.HTML("/a", "<title>a</title><link rel=icon href=data:,><body><p class=r>1<p class=r>2")
 	site.HTML("/b", "b")
 	var c *counter
-	b := launch(t, browser.Options{Wrap: func(tr chromedp.Transport) chromedp.Transport {
+	b := launch(deadline(t), t, browser.Options{Wrap: func(tr chromedp.Transport) chromedp.Transport {
 		c = &counter{Transport: tr}
 		return c
 	}})
@@ -306,41 +302,5 @@ func TestForeignTabs(t *testing.T) {
 	defer func() { _ = shared(t).CloseForeign(deadline(t), id) }()
 	if !site.WaitFor("/write", time.Minute) {
 		t.Error("a tab that is not ours was held back")
-	}
-}
-
-// TestConcurrentTabs lets many tabs be opened, used and closed at once.
-func TestConcurrentTabs(t *testing.T) {
-	site := browsertest.NewSite(t)
-	site.HTML("/a", "<body><p id=x>1")
-	before, err := shared(t).TargetTypes(deadline(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var wg sync.WaitGroup
-	for i := range 4 {
-		wg.Go(func() {
-			for j := range 3 {
-				p, err := shared(t).Open(t.Context(), browser.Policy{Check: func(browser.Request) error { return nil }})
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				if _, err := p.Navigate(t.Context(), browser.Navigation{URL: site.URL(fmt.Sprintf("app%d", i), "/a")}); err != nil {
-					t.Errorf("%d.%d: %v", i, j, err)
-				}
-				if _, found, err := p.Text(t.Context(), nil, "#x", ""); err != nil || !found {
-					t.Errorf("%d.%d: %v", i, j, err)
-				}
-				if err := p.Close(); err != nil {
-					t.Error(err)
-				}
-			}
-		})
-	}
-	wg.Wait()
-	after, err := shared(t).TargetTypes(deadline(t))
-	if err != nil || after["page"] != before["page"] {
-		t.Errorf("tabs before %v, after %v, %v", before, after, err)
 	}
 }

@@ -25,17 +25,19 @@ type Page struct {
 	s        session
 	target   target.ID
 	frame    cdp.FrameID  // the main frame; a tab's has the tab's id
+	hidden   bool         // in no window: it draws nothing
 	flows    *queue[flow] // requests to decide about, in the order they were made
 	busy     chan struct{}
 	checking sync.Mutex // one Check at a time
 
-	mu      sync.Mutex
-	changed chan struct{} // closed and replaced whenever something below changes
-	policy  Policy
-	ended   error // errClosed or errGone, for good
-	crashed bool
-	crashes int
-	blank   bool // holds no document of a server
+	mu         sync.Mutex
+	changed    chan struct{} // closed and replaced whenever something below changes
+	policy     Policy
+	ended      error // errClosed or errGone, for good
+	crashed    bool
+	crashes    int
+	preloading preloading // what the browser said of a prefetch
+	blank      bool       // holds no document of a server
 
 	loader  cdp.LoaderID // of the document in the tab
 	url     string       // of that document, as it was loaded
@@ -55,15 +57,43 @@ type Page struct {
 
 // Open opens a background tab under a policy. The caller closes it.
 func (b *Browser) Open(ctx context.Context, policy Policy) (*Page, error) {
-	background, window := true, b.headless
-	t, err := do(ctx, b.root(), target.CreateTarget, target.CreateTargetParams{
-		URL: "about:blank", Background: &background,
+	return b.open(ctx, policy, b.background())
+}
+
+// OpenShown opens a tab that a person can use, for signing in. [Page.Show]
+// brings it to the front.
+func (b *Browser) OpenShown(ctx context.Context, policy Policy) (*Page, error) {
+	if b.joined() {
+		no := false
+		return b.open(ctx, policy, target.CreateTargetParams{URL: "about:blank", Background: &no})
+	}
+	return b.Open(ctx, policy)
+}
+
+// background says how to open a tab that is in nobody's way.
+func (b *Browser) background() target.CreateTargetParams {
+	yes := true
+	t := target.CreateTargetParams{URL: "about:blank", Background: &yes}
+	if b.joined() {
+		// It is in no window, its popups get none, and it ends with our
+		// connection, however that ends.
+		t.Hidden = &yes
+	} else {
 		// Without a screen a tab of its own window is in nobody's way, and draws
 		// at full rate: in the background a click behind a caret takes a second.
-		NewWindow: &window,
-	})
+		t.NewWindow = &b.headless
+	}
+	return t
+}
+
+func (b *Browser) open(ctx context.Context, policy Policy, how target.CreateTargetParams) (*Page, error) {
+	t, err := do(ctx, b.root(), target.CreateTarget, how)
 	if err != nil {
 		return nil, asError("open", err)
+	}
+	if b.joined() { // to this tab and to no other
+		flat := true
+		post(b.root(), target.AttachToTarget, target.AttachToTargetParams{TargetID: t.TargetID, Flatten: &flat})
 	}
 	s, err := b.claim(ctx, t.TargetID)
 	if err != nil {
@@ -71,7 +101,7 @@ func (b *Browser) Open(ctx context.Context, policy Policy) (*Page, error) {
 		return nil, asError("open", err)
 	}
 	p := &Page{
-		b: b, s: s, target: t.TargetID, frame: cdp.FrameID(t.TargetID),
+		b: b, s: s, target: t.TargetID, frame: cdp.FrameID(t.TargetID), hidden: how.Hidden != nil,
 		flows: newQueue[flow](), busy: make(chan struct{}, 1), changed: make(chan struct{}), blank: true,
 	}
 	b.mu.Lock()
@@ -114,16 +144,19 @@ func (b batch) wait(ctx context.Context) error {
 // anything. Every command must succeed.
 func (p *Page) arm(ctx context.Context) error {
 	var b batch
-	add(&b, p.s, fetch.Enable, everyRequest())
+	add(&b, p.s, fetch.Enable, p.b.everyRequest())
 	add(&b, p.s, network.Enable, networkEnable())
 	add(&b, p.s, network.EmulateNetworkConditionsByRule, socketsOffline())
 	add(&b, p.s, network.SetBypassServiceWorker, network.SetBypassServiceWorkerParams{Bypass: true})
-	add(&b, p.s, target.SetAutoAttach, autoAttach(nil))
+	add(&b, p.s, target.SetAutoAttach, autoAttach(p.b.related()))
 	add(&b, p.s, page.Enable, page.EnableParams{})
 	add(&b, p.s, inspector.Enable, cdp.Empty{})
 	add(&b, p.s, cdpruntime.Enable, cdp.Empty{})
-	add(&b, p.s, page.AddScriptToEvaluateOnNewDocument, pageScript())
+	add(&b, p.s, page.AddScriptToEvaluateOnNewDocument, p.b.pageScript())
 	add(&b, p.s, page.CreateIsolatedWorld, p.makeWorld())
+	if p.b.joined() {
+		p.armGuest(&b)
+	}
 	// A tab in the background draws no frames and takes no focus otherwise.
 	add(&b, p.s, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
 	return b.wait(ctx)

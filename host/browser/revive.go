@@ -17,7 +17,7 @@ const patience = 2 * time.Second
 // never ends can't take the next document of its site: the script is ended, and
 // if that does not help the renderer.
 func (p *Page) revive(ctx context.Context) error {
-	for _, force := range []func(){p.endScripts, p.endRenderer} {
+	for _, force := range p.forces() {
 		short, cancel := context.WithTimeout(ctx, patience)
 		err := p.invoke(short, "ping", nil, nil)
 		cancel()
@@ -38,6 +38,21 @@ func (p *Page) revive(ctx context.Context) error {
 		return nil // the navigation says what is wrong
 	}
 	return err
+}
+
+// forces are the ways to make a document let go, in their order. A renderer of
+// the user's browser is not ended: it may hold tabs of the user's as well.
+func (p *Page) forces() []func() {
+	if p.b.joined() {
+		return []func(){p.endScripts, p.abandon}
+	}
+	return []func(){p.endScripts, p.endRenderer}
+}
+
+// abandon gives the tab up; the browser closes it whatever its scripts do.
+func (p *Page) abandon() {
+	p.b.closePopup(p.target)
+	p.end(errClosed)
 }
 
 func (p *Page) endScripts() {

@@ -40,6 +40,9 @@ var actJS string
 //go:embed js/fetch.js
 var fetchJS string
 
+//go:embed js/snapshot.js
+var snapshotJS string
+
 //go:embed js/main.js
 var mainJS string
 
@@ -49,8 +52,11 @@ var workerJS string
 //go:embed js/page.js
 var pageJS string
 
+//go:embed js/guest.js
+var guestJS string
+
 // helperJS is what every document's isolated world starts with.
-var helperJS = "(() => {\n" + domJS + extractJS + waitJS + actJS + fetchJS + mainJS + "})()"
+var helperJS = "(() => {\n" + domJS + extractJS + waitJS + actJS + fetchJS + snapshotJS + mainJS + "})()"
 
 // makeWorld asks for the helper's world in the document that has just come into
 // the tab. Each document gets a world of a new name: a world that the browser

@@ -33,6 +33,7 @@ type Client struct {
 	ID      string    // stable and random, such as "c_9f86d081884c7d65"
 	Name    string    // what the user called it, [a-z0-9][a-z0-9-]{0,30}
 	Created time.Time // UTC, whole seconds
+	MayAsk  bool      // trusted to ask for confirmations itself
 }
 
 // Principal is how the rest of the host knows the client.
@@ -107,13 +108,60 @@ func (s *Store) Revoke(ctx context.Context, name string) (Client, error) {
 	err := s.change(ctx, func(list []entry) ([]entry, error) {
 		i := slices.IndexFunc(list, func(e entry) bool { return e.Name == name })
 		if i < 0 {
-			return nil, abi.Errorf(abi.ErrNotFound, "", "there is no client %.64q", name).
-				WithHint("drawbridge clients list")
+			return nil, noClient(name)
 		}
 		gone = list[i].client()
 		return slices.Delete(list, i, i+1), nil
 	})
 	return gone, err
+}
+
+// Trust lets the client with this name ask for confirmations itself, and returns a
+// new token for it: the one before, which may have been read by others while it
+// was worth less, is refused from now on. Connections that it has open are for the
+// caller to close. That a person agreed is for the caller to know.
+func (s *Store) Trust(ctx context.Context, name string) (token string, c Client, err error) {
+	token = TokenPrefix + platform.NewToken()
+	c, err = s.edit(ctx, name, func(e *entry) { e.MayAsk, e.Token = true, hashOf(token) })
+	if err != nil {
+		return "", Client{}, err
+	}
+	return token, c, nil
+}
+
+// Distrust takes that away; the token stays.
+func (s *Store) Distrust(ctx context.Context, name string) (Client, error) {
+	return s.edit(ctx, name, func(e *entry) { e.MayAsk = false })
+}
+
+// edit changes the entry with this name.
+func (s *Store) edit(ctx context.Context, name string, f func(*entry)) (Client, error) {
+	var c Client
+	err := s.change(ctx, func(list []entry) ([]entry, error) {
+		i := slices.IndexFunc(list, func(e entry) bool { return e.Name == name })
+		if i < 0 {
+			return nil, noClient(name)
+		}
+		f(&list[i])
+		c = list[i].client()
+		return list, nil
+	})
+	return c, err
+}
+
+func noClient(name string) error {
+	return abi.Errorf(abi.ErrNotFound, "", "there is no client %.64q", name).WithHint("drawbridge clients list")
+}
+
+// MayAsk says whether the client with this id is trusted to ask. Whatever goes
+// wrong, it is not.
+func (s *Store) MayAsk(id string) bool {
+	list, err := s.entries()
+	if err != nil {
+		return false
+	}
+	i := slices.IndexFunc(list, func(e entry) bool { return e.ID == id })
+	return i >= 0 && list[i].MayAsk
 }
 
 // Authenticate says whose token this is. Whatever goes wrong, a file that can't

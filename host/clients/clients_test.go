@@ -78,6 +78,54 @@ func TestLife(t *testing.T) {
 	}
 }
 
+// Trust comes with a new token, ends with Distrust, and is nobody else's.
+func TestTrust(t *testing.T) {
+	s, path := open(t)
+	token, c := add(t, s, "laptop")
+	_, other := add(t, s, "desktop-2")
+	if s.MayAsk(c.ID) || s.MayAsk("") || s.MayAsk("c_0") {
+		t.Error("somebody may ask from the start")
+	}
+	again, err := Open(path) // another process
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh, trusted, err := again.Trust(t.Context(), "laptop")
+	if err != nil || trusted.ID != c.ID || !trusted.MayAsk {
+		t.Fatalf("trusted %+v, %v", trusted, err)
+	}
+	if !s.MayAsk(c.ID) || s.MayAsk(other.ID) || s.MayAsk("laptop") {
+		t.Errorf("laptop may ask: %v, the other: %v", s.MayAsk(c.ID), s.MayAsk(other.ID))
+	}
+	if _, ok := s.Authenticate(token); ok {
+		t.Error("the token from before is still good")
+	}
+	if p, ok := s.Authenticate(fresh); !ok || p.ID != c.ID {
+		t.Errorf("the new token is %+v's, %v", p, ok)
+	}
+	if got, err := s.Distrust(t.Context(), "laptop"); err != nil || got.MayAsk || again.MayAsk(c.ID) {
+		t.Errorf("distrusted %+v, %v", got, err)
+	}
+	if _, ok := s.Authenticate(fresh); !ok {
+		t.Error("the token went with the trust")
+	}
+	if _, _, err := s.Trust(t.Context(), "nobody"); !errors.Is(err, abi.ErrNotFound) {
+		t.Errorf("trusting nobody: %v", err)
+	}
+	if _, err := s.Distrust(t.Context(), "nobody"); !errors.Is(err, abi.ErrNotFound) {
+		t.Errorf("distrusting nobody: %v", err)
+	}
+	if _, _, err := s.Trust(t.Context(), "laptop"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(path, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if s.MayAsk(c.ID) {
+		t.Error("a file that others may read says who may ask")
+	}
+}
+
 func TestFileHoldsNoToken(t *testing.T) {
 	s, path := open(t)
 	token, _ := add(t, s, "laptop")
@@ -217,7 +265,7 @@ const good = `{
 func TestGolden(t *testing.T) {
 	list := []entry{
 		{ID: "c_0123456789abcdef", Name: "laptop", Token: hashOf(TokenPrefix + strings.Repeat("A", 43)), Created: time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)},
-		{ID: "c_fedcba9876543210", Name: "desktop-2", Token: hashOf(TokenPrefix + strings.Repeat("B", 42) + "A"), Created: time.Date(2026, 12, 1, 0, 0, 1, 0, time.UTC)},
+		{ID: "c_fedcba9876543210", Name: "desktop-2", Token: hashOf(TokenPrefix + strings.Repeat("B", 42) + "A"), Created: time.Date(2026, 12, 1, 0, 0, 1, 0, time.UTC), MayAsk: true},
 	}
 	got, err := format(list)
 	if err != nil {

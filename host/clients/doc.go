@@ -7,5 +7,8 @@
 // state: a token that one process revoked is refused by every other at its next
 // use.
 //
+// A registration also says whether a person trusts the client to ask for
+// confirmations itself. That trust hangs on the token, and comes with a new one.
+//
 // Start with [Store] in clients.go; file.go is the format.
 package clients

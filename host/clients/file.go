@@ -33,9 +33,13 @@ type entry struct {
 	Name    string    `json:"name"`
 	Token   string    `json:"token"`   // "sha256:" and 64 hex digits; see hashOf
 	Created time.Time `json:"created"` // UTC, whole seconds
+	// MayAsk is written only where it is true, so that files from before it read.
+	MayAsk bool `json:"may_ask,omitempty"`
 }
 
-func (e entry) client() Client { return Client{ID: e.ID, Name: e.Name, Created: e.Created} }
+func (e entry) client() Client {
+	return Client{ID: e.ID, Name: e.Name, Created: e.Created, MayAsk: e.MayAsk}
+}
 
 func readFile(path string) ([]entry, os.FileInfo, error) {
 	f, err := os.Open(path)

@@ -1,10 +1,14 @@
 package control
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"strings"
+	"sync"
 	"time"
 
+	"github.com/drawbridge-mcp/drawbridge/host"
 	"github.com/drawbridge-mcp/drawbridge/host/gate"
 )
 
@@ -43,6 +47,34 @@ func listApprovals(_ context.Context, r *request) (any, error) {
 		list = append(list, approvalOf(p))
 	}
 	return list, nil
+}
+
+// tellWaiting tells the caller of a call as soon as it waits for a person, until
+// the returned function runs.
+func (r *request) tellWaiting(ctx context.Context, who host.Principal, p CallParams) (stop func()) {
+	args, err := gate.Canonical(p.Args)
+	if err != nil {
+		return func() {} // the call is refused for it
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var told sync.WaitGroup
+	told.Go(func() {
+		seen := map[string]bool{}
+		for list := range r.server.Gate.Watch(ctx) {
+			for _, w := range list {
+				s := w.Subject
+				mine := s.Principal.ID == who.ID && bytes.Equal(s.Args, args) && (s.Tool == p.Tool || strings.ReplaceAll(s.Tool, ".", "_") == p.Tool)
+				if mine && w.Attended && w.State == gate.StateOpen && !seen[w.ID] {
+					seen[w.ID] = true
+					_ = r.send(Event{Waiting: &Waiting{ID: w.ID, Tool: s.Tool}}) // the caller may be gone
+				}
+			}
+		}
+	})
+	return func() {
+		cancel()
+		told.Wait()
+	}
 }
 
 // DecideParams answers an approval. Code is not looked at for a no.

@@ -25,6 +25,8 @@ type Client struct {
 	Ask func(ctx context.Context, q host.Question) (code string, err error)
 	// Progress shows how far a method is; nil shows nothing.
 	Progress func(Progress)
+	// Waiting says that the call waits for a person; nil says nothing.
+	Waiting func(Waiting)
 }
 
 func (c *Client) http() *http.Client {
@@ -102,6 +104,11 @@ func (c *Client) event(ctx context.Context, e Event, result any) (done bool, err
 			c.Progress(*e.Progress)
 		}
 		return false, nil
+	case e.Waiting != nil:
+		if c.Waiting != nil {
+			c.Waiting(*e.Waiting)
+		}
+		return false, nil
 	case result == nil:
 		return true, nil
 	}
@@ -124,9 +131,9 @@ func (c *Client) reply(ctx context.Context, id, code string) error {
 }
 
 // JoinMCP turns a connection to the daemon into the byte stream of one MCP
-// client called name.
-func (c *Client) JoinMCP(ctx context.Context, name string) (net.Conn, error) {
-	req, err := newRequest(ctx, "mcp", JoinParams{Client: name})
+// client.
+func (c *Client) JoinMCP(ctx context.Context, p JoinParams) (net.Conn, error) {
+	req, err := newRequest(ctx, "mcp", p)
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,8 @@ import (
 
 // JoinParams asks for the byte stream of one MCP client.
 type JoinParams struct {
-	Client string `json:"client"` // as registered by clients add; registered now if new
+	Client string `json:"client"`          // as registered by clients add; registered now if new
+	Token  string `json:"token,omitempty"` // its own; needed by a client that is trusted to ask
 }
 
 // connected is the programs that started an MCP client of ours over stdio. What
@@ -154,6 +155,6 @@ func (s *Server) admit(r *http.Request) (host.Principal, platform.Process, error
 	if err != nil {
 		return host.Principal{}, platform.Process{}, err
 	}
-	principal, err := s.principal(r.Context(), p.Client)
+	principal, err := s.joining(r.Context(), p)
 	return principal, client, err
 }

@@ -28,12 +28,15 @@ func methods() map[string]method {
 		"tools.list":          listTools,
 		"tools.call":          callTool,
 		"login":               login,
+		"logout":              logout,
 		"approvals.list":      listApprovals,
 		"approvals.challenge": challenge,
 		"approvals.decide":    decide,
 		"clients.add":         addClient,
 		"clients.list":        listClients,
 		"clients.revoke":      revokeClient,
+		"clients.trust":       trustClient,
+		"clients.distrust":    distrustClient,
 	}
 }
 
@@ -92,7 +95,14 @@ func addRegistry(ctx context.Context, r *request) (any, error) {
 	if err := r.params(&p); err != nil {
 		return nil, err
 	}
-	return r.server.Host.AddRegistry(ctx, p.URL, p.Fingerprint, r.ask)
+	return r.server.Host.AddRegistry(r.transfers(ctx), p.URL, p.Fingerprint, r.ask)
+}
+
+// transfers makes the caller hear how far Git's transfers are.
+func (r *request) transfers(ctx context.Context) context.Context {
+	return host.WithTransfer(ctx, func(what string, percent int) {
+		_ = r.send(Event{Progress: &Progress{Done: float64(percent), Total: 100, Message: what, Passing: true}}) // the caller may be gone
+	})
 }
 
 func listRegistries(ctx context.Context, r *request) (any, error) {
@@ -128,7 +138,7 @@ func install(ctx context.Context, r *request) (any, error) {
 	if err := r.params(&p); err != nil {
 		return nil, err
 	}
-	return r.server.Host.Install(ctx, p.Ref, p.Settings, r.ask, func(message string) {
+	return r.server.Host.Install(r.transfers(ctx), p.Ref, p.Settings, r.ask, func(message string) {
 		_ = r.send(Event{Progress: &Progress{Message: message}}) // the caller may be gone
 	})
 }
@@ -190,10 +200,11 @@ func callTool(ctx context.Context, r *request) (any, error) {
 	if err := r.params(&p); err != nil {
 		return nil, err
 	}
-	who, err := r.server.principal(ctx, "cli")
+	who, err := r.server.principal(ctx, cliClient)
 	if err != nil {
 		return nil, err
 	}
+	defer r.tellWaiting(ctx, who, p)()
 	res := r.server.Host.Call(ctx, host.CallRequest{
 		Principal: who, Client: "drawbridge call", Tool: p.Tool, Args: p.Args,
 		Progress: func(done, total float64, message string) {
@@ -231,4 +242,26 @@ func login(ctx context.Context, r *request) (any, error) {
 	}
 	in, err := r.server.Host.Login(ctx, p.Connector, form)
 	return LoginResult{Account: in.Account, Already: in.Already}, err
+}
+
+// LogoutParams asks to forget a site's session; with Identity, its identity
+// providers' too.
+type LogoutParams struct {
+	Connector string `json:"connector"`
+	Identity  bool   `json:"identity,omitempty"`
+}
+
+// LogoutResult says what was removed.
+type LogoutResult struct {
+	Cookies int      `json:"cookies"`
+	Origins []string `json:"origins"`
+}
+
+func logout(ctx context.Context, r *request) (any, error) {
+	var p LogoutParams
+	if err := r.params(&p); err != nil {
+		return nil, err
+	}
+	out, err := r.server.Host.Logout(ctx, p.Connector, p.Identity, r.ask)
+	return LogoutResult{Cookies: out.Cookies, Origins: out.Origins}, err
 }

@@ -26,6 +26,7 @@ const headerVersion = "Drawbridge-Protocol"
 type Event struct {
 	Progress *Progress       `json:"progress,omitempty"`
 	Question *host.Question  `json:"question,omitempty"`
+	Waiting  *Waiting        `json:"waiting,omitempty"`
 	Result   json.RawMessage `json:"result,omitempty"`
 	Error    *Error          `json:"error,omitempty"`
 }
@@ -35,6 +36,14 @@ type Progress struct {
 	Done    float64 `json:"done"`
 	Total   float64 `json:"total,omitempty"`
 	Message string  `json:"message,omitempty"`
+	// Passing is for a terminal alone, each in the place of the one before.
+	Passing bool `json:"passing,omitempty"`
+}
+
+// Waiting tells a caller that its call waits for a person, who decides elsewhere.
+type Waiting struct {
+	ID   string `json:"id"`   // of the approval
+	Tool string `json:"tool"` // dotted
 }
 
 // An Error is an abi.Error as data, without its cause.

@@ -7,8 +7,11 @@ import (
 // Via is the way by which an answer came.
 type Via string
 
-// ViaTerminal is the command line in a terminal, the only way so far.
-const ViaTerminal Via = "terminal"
+// The ways.
+const (
+	ViaTerminal Via = "terminal" // the command line in a terminal
+	ViaClient   Via = "client"   // a dialog of the calling client: see Inquiry
+)
 
 // A Process is one process as the kernel knows it. Start tells it from a later
 // process of the same number; 0 says that it is not known.
@@ -18,14 +21,17 @@ type Process struct {
 	TTY   string // its controlling terminal; empty if none
 }
 
-// An Approver is who answers, as the kernel and not as the caller says. All of
-// it goes into the audit log.
+// An Approver is who answers, as the kernel and not as the caller says, or the
+// client that asked for us. All of it goes into the audit log.
 type Approver struct {
 	PID   int
 	Start uint64 // of the process when it connected
 	UID   int
 	TTY   string
 	Via   Via
+	// Principal is the client whose dialog was answered, by way of ViaClient.
+	// Nothing else is known then.
+	Principal Principal
 }
 
 // CheckApprover says whether a may answer. line is a's process, its parent, and

@@ -15,6 +15,11 @@
 // a connected client: a coding agent has a shell of the same user. See
 // [CheckApprover] for what this stops, and what it does not.
 //
+// A client that a person trusts to ask may put the question in a dialog of its
+// own ([Inquiry]); its answer counts like one from a terminal, for that client's
+// own calls alone. In the protocol's stateless era the question travels to the
+// client and back as a sealed state: see state.go.
+//
 // Everything is in memory and ends with the daemon. Read gate.go first: Allow
-// is the caller's side; decide.go is the person's.
+// is the caller's side; decide.go is the person's, inquiry.go the client's.
 package gate

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"sync"
 	"time"
@@ -37,6 +38,9 @@ type Options struct {
 	// Connected lists the processes of connected clients. It may be nil if
 	// there never are any.
 	Connected func() []Process
+	// MayAsk says whether a person trusts this principal to ask for
+	// confirmations itself. If it is nil, none is trusted.
+	MayAsk func(principalID string) bool
 }
 
 // A Basis says why a call may run.
@@ -61,6 +65,7 @@ type Grant struct {
 // A Gate judges calls. It serves any number of goroutines.
 type Gate struct {
 	opts Options
+	key  [32]byte // seals the states of questions; it ends with the gate
 
 	mu       sync.Mutex
 	requests map[string]*request // by id
@@ -80,12 +85,14 @@ func New(opts Options) (*Gate, error) {
 	if opts.Clock == nil {
 		opts.Clock = time.Now
 	}
-	return &Gate{
+	g := &Gate{
 		opts:     opts,
 		requests: make(map[string]*request),
 		buckets:  make(map[string]*bucket),
 		watchers: make(map[chan struct{}]struct{}),
-	}, nil
+	}
+	_, _ = rand.Read(g.key[:]) // never returns an error: see crypto/rand
+	return g, nil
 }
 
 // Allow says whether the call may run, and waits for a person if one has to be
@@ -97,6 +104,13 @@ func New(opts Options) (*Gate, error) {
 // the same call may come back), limit_exceeded (too many questions, or this
 // very one is being asked), timeout (the caller left) and invalid_args.
 func (g *Gate) Allow(ctx context.Context, s Subject) (Grant, error) {
+	return g.AllowAsking(ctx, s, Inquiry{})
+}
+
+// AllowAsking is [Gate.Allow] for a call whose own client can ask the person as
+// well. Whoever answers first, there or out of band, has answered. An error may
+// wrap a *[QuestionError]: then the client is to ask, and to repeat its call.
+func (g *Gate) AllowAsking(ctx context.Context, s Subject, via Inquiry) (Grant, error) {
 	if err := s.check(); err != nil {
 		return Grant{}, err
 	}
@@ -113,18 +127,33 @@ func (g *Gate) Allow(ctx context.Context, s Subject) (Grant, error) {
 	case DecisionAllow:
 		return Grant{Basis: BasisPolicy, Digest: s.digest(), Args: args}, nil
 	case DecisionAsk:
-		return g.ask(ctx, s)
+		return g.ask(ctx, s, via)
 	case DecisionDeny:
 		return Grant{}, abi.Errorf(abi.ErrConfirmationDenied, "", "policy forbids %q", s.Tool)
 	}
 	return Grant{}, abi.Errorf(abi.ErrConfirmationDenied, "", "policy has no answer for %q", s.Tool)
 }
 
-func (g *Gate) ask(ctx context.Context, s Subject) (Grant, error) {
+func (g *Gate) ask(ctx context.Context, s Subject, via Inquiry) (Grant, error) {
+	if !g.mayAsk(s.Principal) {
+		if via.Reply != nil {
+			return Grant{}, notCounted("client %q is not trusted to ask", s.Principal.Name)
+		}
+		via = Inquiry{}
+	}
+	if via.Reply != nil {
+		if grant, again, err := g.reply(ctx, s, *via.Reply); !again {
+			return grant, err
+		}
+	}
 	r, err := g.enter(s, g.connected())
 	if err != nil {
 		return Grant{}, err
 	}
+	if via.ByRetry {
+		return g.question(ctx, r)
+	}
+	stop := g.inquire(ctx, r, via.Ask)
 	timer := time.NewTimer(g.opts.Wait)
 	defer timer.Stop()
 	select {
@@ -132,6 +161,7 @@ func (g *Gate) ask(ctx context.Context, s Subject) (Grant, error) {
 	case <-timer.C:
 	case <-ctx.Done():
 	}
+	stop() // before leave, so that an answer counts for this call or not at all
 	return g.leave(ctx, r)
 }
 
@@ -163,6 +193,7 @@ func (g *Gate) enter(s Subject, askers []Process) (*request, error) {
 		}
 		r.attended = true
 		r.askers = append(r.askers, askers...)
+		g.changed()
 		return r, nil
 	}
 	if err := g.admit(s.Principal); err != nil {
@@ -182,6 +213,11 @@ func (g *Gate) enter(s Subject, askers []Process) (*request, error) {
 func (g *Gate) leave(ctx context.Context, r *request) (Grant, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	return g.outcome(ctx, r)
+}
+
+// outcome is leave with the lock held.
+func (g *Gate) outcome(ctx context.Context, r *request) (Grant, error) {
 	r.attended = false
 	if ctx.Err() != nil {
 		g.remove(r)
@@ -201,7 +237,7 @@ func (g *Gate) leave(ctx context.Context, r *request) (Grant, error) {
 			Approval: r.id, Approver: r.by, Decided: r.decided,
 		}, nil
 	case StateDenied:
-		return Grant{}, abi.Errorf(abi.ErrConfirmationDenied, "", "the user said no to %q (%s)", r.subject.Tool, r.id)
+		return Grant{}, abi.Errorf(abi.ErrConfirmationDenied, "", "the user said no to %q%s (%s)", r.subject.Tool, r.by.where(), r.id)
 	case StateOpen:
 		return Grant{}, abi.Errorf(abi.ErrConfirmationRequired, "",
 			"%q waits for the user's confirmation (%s): once it is given, make the same call again", r.subject.Tool, r.id).

@@ -37,6 +37,10 @@ type request struct {
 	challenge challenge
 	wrong     int // codes that were wrong, over all challenges
 	timer     *time.Timer
+
+	nonce     string    // of the question that the client may still answer; empty if none
+	asked     time.Time // when that question was given out
+	questions int       // so many were
 }
 
 // open makes a request that a caller attends.

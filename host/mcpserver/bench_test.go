@@ -18,7 +18,10 @@ import (
 )
 
 // benchBackend has sixty-four tools, and answers at once.
-type benchBackend struct{ defs []host.ToolDef }
+type benchBackend struct {
+	quiet
+	defs []host.ToolDef
+}
 
 func newBenchBackend() benchBackend {
 	var b benchBackend

@@ -21,6 +21,31 @@ import (
 // patience is how long a test waits for what should come at once.
 const patience = 20 * time.Second
 
+// quiet is the part of a backend that a test doesn't look at.
+type quiet struct{}
+
+func (quiet) Connectors(context.Context, host.Principal) ([]host.ConnectorInfo, []host.PluginProblem) {
+	return nil, nil
+}
+
+func (quiet) Audit(context.Context, host.Principal, string, int) ([]host.AuditCall, error) {
+	return nil, nil
+}
+
+func (quiet) Screenshot(context.Context, host.Principal, string) (host.Image, error) {
+	return host.Image{}, abi.Errorf(abi.ErrNotFound, "screenshot", "none is kept")
+}
+
+func (quiet) Prompts(context.Context, host.Principal) []host.PromptDef { return nil }
+
+func (quiet) Prompt(context.Context, host.Principal, string, map[string]string) (host.PromptDef, string, error) {
+	return host.PromptDef{}, "", errors.New("no prompts")
+}
+
+func (quiet) Complete(context.Context, host.CompleteRequest) (host.Completion, error) {
+	return host.Completion{}, nil
+}
+
 // A fakeBackend has tools that do as their names say.
 type fakeBackend struct {
 	mu      sync.Mutex

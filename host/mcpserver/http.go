@@ -162,7 +162,10 @@ func (h *httpHandler) postLegacy(w http.ResponseWriter, r *http.Request, who hos
 	}
 	defer sess.leave()
 	switch {
-	case m.method == "", m.notification():
+	case m.method == "":
+		sess.peer.answered(m)
+		w.WriteHeader(http.StatusAccepted)
+	case m.notification():
 		if m.method == string(mcp.MethodNotificationCancelled) {
 			sess.peer.cancel(m)
 		}
@@ -191,6 +194,7 @@ func (h *httpHandler) initialize(w http.ResponseWriter, r *http.Request, who hos
 type nowhere struct{}
 
 func (nowhere) send(frame) error { return nil }
+func (nowhere) carries() bool    { return false }
 
 // session enters the session that a request names; leave it afterwards. Another
 // principal's session looks like none.
@@ -219,7 +223,7 @@ func (h *httpHandler) delete(w http.ResponseWriter, r *http.Request, who host.Pr
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// get streams what belongs to no request: that the tools changed.
+// get streams what belongs to no request: that the lists changed.
 func (h *httpHandler) get(w http.ResponseWriter, r *http.Request, who host.Principal) {
 	if !acceptsStream(r) {
 		refuse(w, http.StatusNotAcceptable, "text/event-stream must be accepted")
@@ -255,7 +259,7 @@ func (h *httpHandler) get(w http.ResponseWriter, r *http.Request, who host.Princ
 				return
 			}
 		case <-changed:
-			if out.send(listChanged(nil)) != nil {
+			if sendAll(out, listsChanged(everyList(), nil)) != nil {
 				return
 			}
 		}

@@ -13,7 +13,7 @@ import (
 // more than ten a second, and none waits longer than this.
 const coalesce = 100 * time.Millisecond
 
-// A hub tells listeners that the tools changed. Its zero value works.
+// A hub tells listeners that the lists changed. Its zero value works.
 type hub struct {
 	mu        sync.Mutex
 	pending   bool
@@ -42,7 +42,7 @@ func (h *hub) tell() {
 	}
 }
 
-// listen returns a channel that gets an element when the tools changed since it
+// listen returns a channel that gets an element when the lists changed since it
 // was last read, until stop is called.
 func (h *hub) listen() (changed <-chan struct{}, stop func()) {
 	l := make(chan struct{}, 1)
@@ -59,13 +59,41 @@ func (h *hub) listen() (changed <-chan struct{}, stop func()) {
 	}
 }
 
-// listChanged is the notification; meta names a subscription, in the new era.
-func listChanged(subscription json.RawMessage) frame {
+// everyList is what a client of the old era hears of.
+func everyList() mcp.SubscriptionFilter {
+	return mcp.SubscriptionFilter{ToolsListChanged: true, PromptsListChanged: true, ResourcesListChanged: true}
+}
+
+// listsChanged are the notifications that a filter asks for: connectors that come or
+// go change every list. subscription names the request, in the new era.
+func listsChanged(f mcp.SubscriptionFilter, subscription json.RawMessage) []frame {
 	params := map[string]any{}
 	if subscription != nil {
 		params["_meta"] = map[string]any{mcp.MetaKeySubscriptionID: subscription}
 	}
-	return notificationFrame(mcp.MethodNotificationToolsListChanged, params)
+	var out []frame
+	for _, n := range []struct {
+		wanted bool
+		method string
+	}{
+		{f.ToolsListChanged, mcp.MethodNotificationToolsListChanged},
+		{f.PromptsListChanged, mcp.MethodNotificationPromptsListChanged},
+		{f.ResourcesListChanged, mcp.MethodNotificationResourcesListChanged},
+	} {
+		if n.wanted {
+			out = append(out, notificationFrame(n.method, params))
+		}
+	}
+	return out
+}
+
+func sendAll(out stream, frames []frame) error {
+	for _, f := range frames {
+		if err := out.send(f); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // subscribe prepares r, a subscriptions/listen request: what mcp-go grants is
@@ -81,7 +109,7 @@ func (s *Server) subscribe(r *request) (unsubscribe func()) {
 				"_meta":         map[string]any{mcp.MetaKeySubscriptionID: r.id},
 				"notifications": granted,
 			}
-			if r.out.send(notificationFrame(mcp.MethodNotificationSubscriptionsAcknowledged, ack)) != nil || !granted.ToolsListChanged {
+			if r.out.send(notificationFrame(mcp.MethodNotificationSubscriptionsAcknowledged, ack)) != nil || granted.IsEmpty() {
 				return
 			}
 			changed, stop := s.hub.listen()
@@ -90,7 +118,7 @@ func (s *Server) subscribe(r *request) (unsubscribe func()) {
 				for {
 					select {
 					case <-changed:
-						if r.out.send(listChanged(r.id)) != nil {
+						if sendAll(r.out, listsChanged(granted, r.id)) != nil {
 							return
 						}
 					case <-ended:

@@ -22,7 +22,8 @@ const (
 type message struct {
 	id      json.RawMessage // as the client wrote it; nil for a notification
 	key     string          // the same for all spellings of one id
-	method  string          // empty for an answer to a request, which we never send
+	method  string          // empty for an answer to a request of ours
+	result  json.RawMessage // of an answer; nil if it is an error
 	params  json.RawMessage // as received; nil if absent
 	fields  map[string]json.RawMessage
 	meta    map[string]json.RawMessage
@@ -157,6 +158,9 @@ func (m *message) readEnvelope(envelope map[string]json.RawMessage) *rpcError {
 			return rpcErrorf(mcp.INVALID_REQUEST, "method must be a string")
 		}
 	}
+	if isResult && !isError {
+		m.result = envelope["result"]
+	}
 	m.params = envelope["params"]
 	return nil
 }
@@ -170,7 +174,7 @@ func (m *message) readParams() *rpcError {
 		return rpcErrorf(mcp.INVALID_PARAMS, "params must be an object")
 	}
 	if name, ok := misspelt(m.fields, "_meta", "name", "arguments", "cursor", "requestId",
-		"protocolVersion", "capabilities", "clientInfo", "notifications"); ok {
+		"protocolVersion", "capabilities", "clientInfo", "notifications", "inputResponses", "requestState", "uri", "ref", "argument", "context"); ok {
 		return rpcErrorf(mcp.INVALID_REQUEST, "unknown parameter %q", name)
 	}
 	raw, ok := m.fields["_meta"]
@@ -252,6 +256,11 @@ func errorFrame(id json.RawMessage, e *rpcError) frame {
 // notificationFrame words a notification.
 func notificationFrame(method string, params map[string]any) frame {
 	return marshal(map[string]any{"jsonrpc": mcp.JSONRPC_VERSION, "method": method, "params": params})
+}
+
+// requestFrame words a request of ours.
+func requestFrame(id, method string, params any) frame {
+	return marshal(map[string]any{"jsonrpc": mcp.JSONRPC_VERSION, "id": id, "method": method, "params": params})
 }
 
 // requestID gives mcp-go the client's own bytes as id.

@@ -24,7 +24,8 @@ type peer struct {
 	session *session // of the old era
 
 	mu      sync.Mutex
-	flights map[string]*flight // by the key of the request's id
+	flights map[string]*flight                // by the key of the request's id
+	asked   map[string]chan<- json.RawMessage // by the key of our request's id: where its result goes
 }
 
 // A flight is a request that has not been answered.
@@ -34,12 +35,16 @@ type flight struct {
 }
 
 func (s *Server) newPeer(who host.Principal) *peer {
-	return &peer{srv: s, who: who, session: &session{}, flights: map[string]*flight{}}
+	return &peer{srv: s, who: who, session: &session{}, flights: map[string]*flight{}, asked: map[string]chan<- json.RawMessage{}}
 }
 
 // A stream carries frames to the client of one request. An error means that the
 // client is gone.
-type stream interface{ send(frame) error }
+type stream interface {
+	send(frame) error
+	// carries reports whether a frame before the reply reaches the client.
+	carries() bool
+}
 
 // A request is what the handlers below mcp-go need to know.
 type request struct {
@@ -47,8 +52,10 @@ type request struct {
 	peer    *peer
 	session *session
 	out     stream
-	listed  []mcp.Tool // the answer to tools/list
-	err     *rpcError  // what mcp-go can't express
+	lists   lists     // what it asks for
+	err     *rpcError // what mcp-go can't express
+	// extended is the result that an Extension gave.
+	extended json.RawMessage
 }
 
 type requestKey struct{}
@@ -139,12 +146,7 @@ func (p *peer) serve(ctx context.Context, m *message, out stream) reply {
 	} else if err := p.inOrder(m); err != nil {
 		return errorReply(m.id, err)
 	}
-	switch mcp.MCPMethod(m.method) {
-	case mcp.MethodToolsList:
-		if _, ok := m.fields["cursor"]; ok {
-			return errorReply(m.id, rpcErrorf(mcp.INVALID_PARAMS, "unknown cursor"))
-		}
-	case mcp.MethodSubscriptionsListen:
+	if m.method == string(mcp.MethodSubscriptionsListen) {
 		unsubscribe := p.srv.subscribe(r)
 		defer unsubscribe()
 		var stop context.CancelFunc
@@ -183,15 +185,15 @@ func (p *peer) dispatch(ctx context.Context, r *request) (answer mcp.JSONRPCMess
 			r.err = rpcErrorf(mcp.INTERNAL_ERROR, "internal error (incident %s)", incident)
 		}
 	}()
-	if r.method == string(mcp.MethodToolsList) {
-		r.listed = p.srv.listed(ctx, p.who)
+	if r.err = r.prepare(ctx); r.err != nil || p.srv.extendUnknown(ctx, r) {
+		return nil
 	}
 	ctx = p.srv.mcp.WithContext(ctx, r.session)
 	return p.srv.mcp.HandleMessage(context.WithValue(ctx, requestKey{}, r), p.srv.forward(r.message))
 }
 
 // forward words a request for mcp-go: the parameters that it needs by their exact
-// names, and the one tool that it knows. The members are JSON already; putting
+// names, and the one tool, prompt or resource that it knows. The members are JSON already; putting
 // them together by hand saves a tenth of the time of a small call.
 func (s *Server) forward(m *message) json.RawMessage {
 	b := make([]byte, 0, 128+len(m.fields["_meta"]))
@@ -200,8 +202,15 @@ func (s *Server) forward(m *message) json.RawMessage {
 	b = append(b, `,"method":`...)
 	b = append(b, marshal(m.method)...)
 	b = append(b, `,"params":{`...)
-	if m.method == string(mcp.MethodToolsCall) {
+	switch mcp.MCPMethod(m.method) {
+	case mcp.MethodToolsCall:
 		b = append(b, `"name":"`+proxyTool+`",`...)
+	case mcp.MethodPromptsGet:
+		b = append(b, `"name":"`+proxyPrompt+`",`...)
+	case mcp.MethodResourcesRead:
+		b = append(b, `"uri":"`+proxyResource+`",`...)
+	case mcp.MethodCompletionComplete:
+		b = append(b, `"ref":{"type":"ref/prompt","name":"`+proxyPrompt+`"},"argument":{"name":"","value":""},`...)
 	}
 	for _, name := range forwarded(mcp.MCPMethod(m.method)) {
 		if v, ok := m.fields[name]; ok {
@@ -229,6 +238,9 @@ func forwarded(method mcp.MCPMethod) []string {
 func (p *peer) worded(r *request, answer mcp.JSONRPCMessage) reply {
 	if r.err != nil {
 		return errorReply(r.id, r.err)
+	}
+	if r.extended != nil {
+		return reply{frame: answerFrame(r.id, r.extended)}
 	}
 	switch a := answer.(type) {
 	case mcp.JSONRPCResponse:

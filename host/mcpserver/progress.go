@@ -9,26 +9,77 @@ import (
 )
 
 const (
-	maxProgress     = 256 // reports of one call that wait for a slow client
+	maxProgress     = 256 // frames of one call that wait for a slow client
 	maxProgressText = 500 // characters of one report's message
 )
 
-// A progress carries one call's reports to the stream of the request that made the
-// call, in order, all of them before the reply. report never blocks; a goroutine
-// writes, from the first report on.
-type progress struct {
-	token json.RawMessage
-	out   stream
+// An outbox carries frames of one call to the stream of its request, in order, all
+// of them before the reply. push never blocks; a goroutine writes, from the first
+// frame on.
+type outbox struct {
+	out stream
 
 	mu     sync.Mutex
-	last   float64
-	queue  chan frame // nil before the first report
+	queue  chan frame // nil before the first frame
 	closed bool
 	sent   chan struct{} // closed when the goroutine has ended
 }
 
-func newProgress(r *request) *progress {
-	return &progress{token: r.token, out: r.out, last: math.Inf(-1)}
+// push reports whether the frame will be written, if the client is still there.
+func (o *outbox) push(f frame) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.closed {
+		return false
+	}
+	if o.queue == nil {
+		o.queue = make(chan frame, maxProgress)
+		o.sent = make(chan struct{})
+		go o.write()
+	}
+	select {
+	case o.queue <- f:
+		return true
+	default:
+		return false
+	}
+}
+
+func (o *outbox) write() {
+	defer close(o.sent)
+	gone := false
+	for f := range o.queue {
+		if !gone {
+			gone = o.out.send(f) != nil
+		}
+	}
+}
+
+// close returns when every frame was written.
+func (o *outbox) close() {
+	o.mu.Lock()
+	started := o.queue != nil
+	if started && !o.closed {
+		close(o.queue)
+	}
+	o.closed = true
+	o.mu.Unlock()
+	if started {
+		<-o.sent
+	}
+}
+
+// A progress makes frames of one call's reports.
+type progress struct {
+	token json.RawMessage
+	out   *outbox
+
+	mu   sync.Mutex
+	last float64
+}
+
+func newProgress(r *request, out *outbox) *progress {
+	return &progress{token: r.token, out: out, last: math.Inf(-1)}
 }
 
 // report tells the client how far the call is. Without a progress token, and when
@@ -41,18 +92,8 @@ func (p *progress) report(done, total float64, msg string) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed || done <= p.last {
-		return
-	}
-	if p.queue == nil {
-		p.queue = make(chan frame, maxProgress)
-		p.sent = make(chan struct{})
-		go p.write()
-	}
-	select {
-	case p.queue <- p.frame(done, total, msg):
+	if done > p.last && p.out.push(p.frame(done, total, msg)) {
 		p.last = done
-	default:
 	}
 }
 
@@ -65,28 +106,4 @@ func (p *progress) frame(done, total float64, msg string) frame {
 		params["message"] = cut(msg, maxProgressText)
 	}
 	return notificationFrame(string(mcp.MethodNotificationProgress), params)
-}
-
-func (p *progress) write() {
-	defer close(p.sent)
-	gone := false
-	for f := range p.queue {
-		if !gone {
-			gone = p.out.send(f) != nil
-		}
-	}
-}
-
-// close returns when every report was written.
-func (p *progress) close() {
-	p.mu.Lock()
-	started := p.queue != nil
-	if started && !p.closed {
-		close(p.queue)
-	}
-	p.closed = true
-	p.mu.Unlock()
-	if started {
-		<-p.sent
-	}
 }

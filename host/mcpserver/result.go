@@ -3,6 +3,7 @@ package mcpserver
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -42,9 +43,21 @@ func (s *Server) result(ctx context.Context, res host.CallResult) *mcp.CallToolR
 	}
 	return &mcp.CallToolResult{
 		Result:               mcp.Result{Meta: resultMeta(meta, res.AuditID)},
-		Content:              []mcp.Content{mcp.NewTextContent(shown)},
+		Content:              append([]mcp.Content{mcp.NewTextContent(shown)}, pictures(res.Images)...),
 		RawStructuredContent: compact.Bytes(),
 	}
+}
+
+// pictures are the images that a result names by their handles. Their bytes stand
+// here alone, once: structuredContent has no more than the handles.
+func pictures(images []host.Image) []mcp.Content {
+	list := make([]mcp.Content, 0, len(images))
+	for _, img := range images {
+		c := mcp.NewImageContent(base64.StdEncoding.EncodeToString(img.Data), img.MIME)
+		c.Meta = &mcp.Meta{AdditionalFields: map[string]any{MetaImage: string(img.Handle)}}
+		list = append(list, c)
+	}
+	return list
 }
 
 // failure words a failed call for the model: code, message, and what to do next.

@@ -23,6 +23,23 @@ type Backend interface {
 	Tools(ctx context.Context, p host.Principal) []host.ToolDef
 	// Call runs one call until ctx ends. The request's Tool is a dotted id.
 	Call(ctx context.Context, r host.CallRequest) host.CallResult
+	// Connectors returns the connectors that p may see, and the plugins that are
+	// not loaded. It must be cheap.
+	Connectors(ctx context.Context, p host.Principal) ([]host.ConnectorInfo, []host.PluginProblem)
+	// Audit returns p's own calls, newest first, before the one with an id if that
+	// is given; not_found if p has no such call.
+	Audit(ctx context.Context, p host.Principal, before string, limit int) ([]host.AuditCall, error)
+	// Screenshot returns the last picture that one of p's own calls took, by the
+	// call's id in the audit log; not_found if none is kept.
+	Screenshot(ctx context.Context, p host.Principal, call string) (host.Image, error)
+	// Prompts returns the prompts that p may see. It must be cheap.
+	Prompts(ctx context.Context, p host.Principal) []host.PromptDef
+	// Prompt returns a prompt's text with arguments put in; not_found or
+	// invalid_args are for p to see.
+	Prompt(ctx context.Context, p host.Principal, name string, args map[string]string) (host.PromptDef, string, error)
+	// Complete returns the values that fit what was typed; not_found and
+	// limit_exceeded are for the client to see.
+	Complete(ctx context.Context, r host.CompleteRequest) (host.Completion, error)
 }
 
 // A NameStyle says how tools are named in tools/list. A call may use the listed
@@ -48,16 +65,19 @@ type Options struct {
 	// MaxCalls is how many calls of one principal run at a time; more wait
 	// their turn. The default is 256: calls that wait for a person are many.
 	MaxCalls int
+	// Extension answers what connectors can't; nil, and so in drawbridge, is none.
+	Extension Extension
 }
 
 // A Server serves any number of clients on any number of transports.
 type Server struct {
-	backend Backend
-	names   NameStyle
-	log     *slog.Logger
-	mcp     *server.MCPServer
-	hub     hub
-	seq     atomic.Int64 // ids of messages to mcp-go, never a client's
+	backend   Backend
+	extension Extension
+	names     NameStyle
+	log       *slog.Logger
+	mcp       *server.MCPServer
+	hub       hub
+	seq       atomic.Int64 // ids of messages to mcp-go, never a client's
 
 	maxCalls   int
 	maxPending int64 // bytes of messages on one byte stream; tests lower it
@@ -73,6 +93,7 @@ type Server struct {
 func New(b Backend, o Options) *Server {
 	s := &Server{
 		backend:    b,
+		extension:  o.Extension,
 		names:      NameStyle(or(string(o.ToolNames), string(NamesUnderscore))),
 		log:        o.Logger,
 		maxCalls:   o.MaxCalls,
@@ -86,14 +107,24 @@ func New(b Backend, o Options) *Server {
 	if s.maxCalls <= 0 {
 		s.maxCalls = 256
 	}
-	s.mcp = server.NewMCPServer(or(o.Name, "drawbridge"), or(o.Version, "0.0.0"),
+	more := []server.ServerOption{server.WithResourceCapabilities(s.extension != nil, true)}
+	if s.extension != nil {
+		more = append(more, server.WithLogging())
+	}
+	s.mcp = server.NewMCPServer(or(o.Name, "drawbridge"), or(o.Version, "0.0.0"), append(more,
 		server.WithToolCapabilities(true),
 		server.WithCacheHints(0, mcp.CacheScopePrivate),
 		server.WithInstructions(or(o.Instructions, defaultInstructions)),
 		server.WithToolFilter(listedTools),
-	)
-	// One tool stands for all: see RATIONALE.md.
+		server.WithPromptCapabilities(true),
+		server.WithCompletions(),
+		server.WithPromptCompletionProvider(completer{s}),
+		server.WithHooks(hooks()),
+	)...)
+	// One of each stands for all: see RATIONALE.md.
 	s.mcp.AddTool(mcp.NewTool(proxyTool), s.callTool)
+	s.mcp.AddPrompt(mcp.NewPrompt(proxyPrompt), s.getPrompt)
+	s.mcp.AddResource(mcp.NewResource(proxyResource, "proxy"), s.readResource)
 	return s
 }
 
@@ -105,8 +136,8 @@ func or(v, byDefault string) string {
 	return v
 }
 
-// ToolsChanged tells the clients that listen that tools/list has another answer
-// now. Any number of calls within a tenth of a second become one notification.
+// ToolsChanged tells the clients that listen that tools/list, and the other lists
+// of what connectors offer, have another answer now. Any number of calls within a tenth of a second become one notification.
 func (s *Server) ToolsChanged() { s.hub.changed() }
 
 // Close ends the streams that only listen, so that an HTTP server that shuts down

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -132,16 +133,24 @@ func (c *lineConn) receive(ctx context.Context, l line) {
 		c.write(errorFrame(m.id, err))
 	case err != nil:
 		c.write(errorFrame(nil, err))
-	case m.method == "": // an answer to a request that was never made
+	case m.method == "":
+		c.peer.answered(m)
 	case m.notification():
 		if m.method == string(mcp.MethodNotificationCancelled) {
 			c.peer.cancel(m)
 		}
-	case m.method == string(mcp.MethodToolsCall), m.method == string(mcp.MethodSubscriptionsListen):
+	case takesTime(mcp.MCPMethod(m.method)):
 		c.start(ctx, m, int64(len(l.data)))
 	default:
 		c.write(c.peer.answer(ctx, m, c.out).frame)
 	}
+}
+
+// takesTime reports whether a method does more than look something up in memory.
+func takesTime(method mcp.MCPMethod) bool {
+	return slices.Contains([]mcp.MCPMethod{
+		mcp.MethodToolsCall, mcp.MethodSubscriptionsListen, mcp.MethodResourcesRead, mcp.MethodCompletionComplete,
+	}, method)
 }
 
 // start answers a request in a goroutine of its own, within the limits.
@@ -167,7 +176,7 @@ func (c *lineConn) start(ctx context.Context, m *message, size int64) {
 // codeBusy is from the range that JSON-RPC leaves to servers.
 const codeBusy = -32000
 
-// announce tells a client of the old era, once it is initialized, that the tools
+// announce tells a client of the old era, once it is initialized, that the lists
 // changed.
 func (c *lineConn) announce(ctx context.Context) {
 	changed, stop := c.peer.srv.hub.listen()
@@ -178,7 +187,9 @@ func (c *lineConn) announce(ctx context.Context) {
 			return
 		case <-changed:
 			if c.peer.session.Initialized() {
-				c.write(listChanged(nil))
+				for _, f := range listsChanged(everyList(), nil) {
+					c.write(f)
+				}
 			}
 		}
 	}
@@ -208,3 +219,5 @@ func (l *lines) send(f frame) error {
 	}
 	return nil
 }
+
+func (*lines) carries() bool { return true }

@@ -266,7 +266,7 @@ func TestStdioSubscription(t *testing.T) {
 		t.Errorf("told %s", got)
 	}
 	// Nothing granted: it ends at once, with its own id.
-	c.send(fmt.Sprintf(listen, `"e"`, `{"promptsListChanged":true}`))
+	c.send(fmt.Sprintf(listen, `"e"`, `{"resourceSubscriptions":["drawbridge://audit"]}`))
 	c.recv()
 	if got := c.recv(); !strings.Contains(got, `"id":"e"`) || !strings.Contains(got, `"io.modelcontextprotocol/subscriptionId":"e"`) {
 		t.Errorf("an empty subscription ended with %s", got)

@@ -36,6 +36,8 @@ const (
 	// MetaTruncated holds {shown, of}, in characters, where the text of a result
 	// was cut.
 	MetaTruncated = "dev.drawbridge/truncated"
+	// MetaImage holds the name by which structuredContent calls an image.
+	MetaImage = "dev.drawbridge/image"
 )
 
 const (
@@ -95,7 +97,7 @@ func listedTools(ctx context.Context, registered []mcp.Tool) []mcp.Tool {
 	if !ok || r.method != string(mcp.MethodToolsList) {
 		return registered
 	}
-	return r.listed
+	return r.lists.tools
 }
 
 // listedNames names each tool in the server's style.
@@ -216,10 +218,18 @@ func (s *Server) callTool(ctx context.Context, _ mcp.CallToolRequest) (*mcp.Call
 		return nil, waitErr // it never starts
 	}
 	defer release()
-	progress := newProgress(r)
-	defer progress.close()
-	call.Progress = progress.report
-	return s.result(ctx, s.call(ctx, call)), nil
+	out := &outbox{out: r.out}
+	defer out.close()
+	if s.extend(ctx, r, out) {
+		return &mcp.CallToolResult{}, nil
+	}
+	call.Progress = newProgress(r, out).report
+	call.Ask.Ask = r.asker(out)
+	res := s.call(ctx, call)
+	if res.Confirm != nil && call.Ask.ByRetry {
+		return inputRequired(res.Confirm), nil
+	}
+	return s.result(ctx, res), nil
 }
 
 // callRequest reads the parameters of a tools/call.
@@ -239,11 +249,16 @@ func (s *Server) callRequest(ctx context.Context, r *request) (host.CallRequest,
 	if !ok {
 		return host.CallRequest{}, rpcErrorf(mcp.INVALID_PARAMS, "unknown tool %q", cut(name, 128))
 	}
+	ask, err := r.inquiry()
+	if err != nil {
+		return host.CallRequest{}, err
+	}
 	return host.CallRequest{
 		Principal: r.peer.who,
 		Client:    r.session.clientName(),
 		Tool:      def.Dotted,
 		Args:      args,
+		Ask:       ask,
 	}, nil
 }
 

@@ -260,6 +260,39 @@ func TestResultText(t *testing.T) {
 	}
 }
 
+// TestResultImages has a picture's bytes stand in the result once, as content.
+func TestResultImages(t *testing.T) {
+	s := New(newFakeBackend(), Options{})
+	data := bytes.Repeat([]byte{0xff, 0xd8}, 500_000)
+	b, err := json.Marshal(s.result(t.Context(), host.CallResult{
+		Structured: json.RawMessage(`{"shot":"image:A"}`),
+		Images:     []host.Image{{Handle: "image:A", MIME: "image/jpeg", Data: data}},
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Content []struct {
+			Type, Text, MIMEType string
+			Data                 []byte
+			Meta                 map[string]string `json:"_meta"`
+		}
+		StructuredContent map[string]string
+	}
+	if err := json.Unmarshal(b, &got); err != nil {
+		t.Fatal(err)
+	}
+	if len(got.Content) != 2 || got.Content[0].Text != `{"shot":"image:A"}` || got.StructuredContent["shot"] != "image:A" {
+		t.Fatalf("a result of %d parts: %q, %v", len(got.Content), got.Content[0].Text, got.StructuredContent)
+	}
+	if img := got.Content[1]; img.Type != "image" || img.MIMEType != "image/jpeg" || !bytes.Equal(img.Data, data) || img.Meta[MetaImage] != "image:A" {
+		t.Errorf("the image is a %s of %d bytes called %v", img.MIMEType, len(img.Data), img.Meta)
+	}
+	if len(b) > len(data)*4/3+1000 {
+		t.Errorf("%d bytes for a picture of %d", len(b), len(data))
+	}
+}
+
 func TestFailures(t *testing.T) {
 	for _, code := range abi.Codes() {
 		e := abi.Errorf(code, "op", "message %s", strings.Repeat("x", 10_000)).WithHint("hint %s", strings.Repeat("y", 10_000))
@@ -285,27 +318,31 @@ func TestFailures(t *testing.T) {
 
 func TestProgress(t *testing.T) {
 	var out recorder
-	p := newProgress(&request{message: &message{token: json.RawMessage(`"t"`)}, out: &out})
+	box := &outbox{out: &out}
+	p := newProgress(&request{message: &message{token: json.RawMessage(`"t"`)}}, box)
 	nan := func() float64 { z := 0.0; return z / z }()
 	for _, done := range []float64{1, 1, 0.5, nan, 2} {
 		p.report(done, nan, strings.Repeat("ä", 1000))
 	}
-	p.close()
-	p.close()
+	box.close()
+	box.close()
 	p.report(3, 3, "too late")
 	if len(out) != 2 || strings.Contains(out[0], "total") || utf8.RuneCountInString(out[0]) > maxProgressText+150 {
 		t.Errorf("%d frames: %q", len(out), out)
 	}
 	var none recorder
-	q := newProgress(&request{message: &message{}, out: &none})
+	box = &outbox{out: &none}
+	q := newProgress(&request{message: &message{}}, box)
 	q.report(1, 1, "nobody asked")
-	q.close()
+	box.close()
 	if len(none) != 0 {
 		t.Errorf("without a token: %q", none)
 	}
 }
 
 type recorder []string
+
+func (*recorder) carries() bool { return true }
 
 func (r *recorder) send(f frame) error {
 	*r = append(*r, string(f))

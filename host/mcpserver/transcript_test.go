@@ -144,8 +144,10 @@ func headersOf(msg string) func(*http.Request) {
 		}
 		r.Header.Set("MCP-Protocol-Version", m.version)
 		r.Header.Set("Mcp-Method", m.method)
-		if name, ok := text(m.fields["name"]); ok {
-			r.Header.Set("Mcp-Name", name)
+		for _, field := range []string{"name", "uri"} {
+			if name, ok := text(m.fields[field]); ok {
+				r.Header.Set("Mcp-Name", name)
+			}
 		}
 	}
 }

@@ -63,15 +63,15 @@ connectors:
         title: Look
         description: Does what its caller says and may only read.
         destructive: false
-        capabilities: [act, fetch, progress, read]
-        [[- template "shared"]]
+        capabilities: [act, fetch, progress, read, screenshot]
+        [[- template "shared" "shot: {type: string, format: image}"]]
       - name: touch
         title: Touch
         description: Does what its caller says and may add one comment.
         destructive: true
         capabilities: [act, fetch, progress, read]
         timeout_sec: [[or .Timeout 60]]
-        [[- template "shared"]]
+        [[- template "shared" "shot: {type: string}"]]
         writes:
           - method: POST
             path: /issues/{id}/comments
@@ -95,6 +95,7 @@ connectors:
           type: object
           properties:
             answers: {type: array, items: {type: object}}
+            [[.]]
           required: [answers]
         reads:
           - method: GET
@@ -155,6 +156,8 @@ type (
 		Read  []abi.Step        `json:"read,omitempty"`
 		Act   []abi.Step        `json:"act,omitempty"`
 		Fetch *abi.FetchRequest `json:"fetch,omitempty"`
+
+		Screenshot []abi.Step `json:"screenshot,omitempty"`
 	}
 	orders struct {
 		Calls     []hostCall `json:"calls,omitempty"`

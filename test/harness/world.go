@@ -44,7 +44,8 @@ type Options struct {
 	Log    slog.Handler     // in the place of the test's log
 	// Wrap stands between the host and its browser's pipe.
 	Wrap     func(chromedp.Transport) chromedp.Transport
-	OwnCache bool // a sandbox of this world's own, for tests that change its files
+	Attach   func(context.Context) (*browser.Browser, error) // joins a browser in place of launching one; may be nil
+	OwnCache bool                                            // a sandbox of this world's own, for tests that change its files
 }
 
 // A World is one drawbridge with everything around it. Its parts may be used
@@ -124,7 +125,7 @@ func (w *World) makeHost() {
 	w.check(err)
 	w.Host, err = host.New(host.Options{
 		Registry: w.Registry, Sandbox: w.Sandbox, Gate: w.Gate, Audit: w.Audit, Redact: secrets, Logger: w.logger(),
-		Settings: filepath.Join(w.Dir, "settings.json"), Launch: w.launch, Wait: w.opts.Wait,
+		Settings: filepath.Join(w.Dir, "settings.json"), Launch: w.launch, Attach: w.opts.Attach, Wait: w.opts.Wait,
 	})
 	w.check(err)
 }

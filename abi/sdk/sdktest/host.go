@@ -21,9 +21,10 @@ import (
 // A Host answers a connector's host calls. A nil function means that the
 // connector is not expected to use that capability, and fails the test.
 type Host struct {
-	OnRead  func(abi.Program) abi.Answer
-	OnAct   func(abi.Program) abi.Answer
-	OnFetch func(abi.FetchRequest) abi.FetchAnswer
+	OnRead       func(abi.Program) abi.Answer
+	OnAct        func(abi.Program) abi.Answer
+	OnScreenshot func(abi.Program) abi.Answer // a screenshot step's value is an abi.ImageHandle
+	OnFetch      func(abi.FetchRequest) abi.FetchAnswer
 
 	// Manifest, where it is given, is what arguments, result and the use of
 	// capabilities are held against.
@@ -35,7 +36,7 @@ type Host struct {
 	Seed     uint32
 
 	// What the connector did, in order.
-	Programs []abi.Program // of read and act
+	Programs []abi.Program // of read, act and screenshot
 	Fetches  []abi.FetchRequest
 	Reports  []abi.ProgressReport
 	Logs     []string
@@ -111,6 +112,9 @@ func (l *link) uses(c abi.Capability) {
 
 func (l *link) Read(program []byte) []byte { return l.run("read", program, l.host.OnRead) }
 func (l *link) Act(program []byte) []byte  { return l.run("act", program, l.host.OnAct) }
+func (l *link) Screenshot(program []byte) []byte {
+	return l.run("screenshot", program, l.host.OnScreenshot)
+}
 
 func (l *link) run(name string, program []byte, answer func(abi.Program) abi.Answer) []byte {
 	l.t.Helper()
@@ -124,8 +128,8 @@ func (l *link) run(name string, program []byte, answer func(abi.Program) abi.Ans
 		l.t.Fatalf("a program of %d bytes and %d steps is outside the limits", len(program), len(p.Steps))
 	}
 	for _, s := range p.Steps {
-		if name == "read" && s.Op.IsAct() {
-			l.t.Fatalf("step %q does not belong in read", s.Op)
+		if name != "act" && s.Op.IsAct() || name != "screenshot" && s.Op == abi.OpScreenshot {
+			l.t.Fatalf("step %q does not belong in %s", s.Op, name)
 		}
 	}
 	l.host.Programs = append(l.host.Programs, p)

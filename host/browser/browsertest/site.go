@@ -150,3 +150,11 @@ func readAll(r *http.Request) string {
 	}
 	return b.String()
 }
+
+// Text answers with plain text.
+func Text(body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain")
+		_, _ = w.Write([]byte(body))
+	}
+}

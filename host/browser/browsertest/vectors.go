@@ -22,6 +22,11 @@ type vector struct {
 	silent bool
 	// off: no tab of the browser does it, whoever opened it.
 	off bool
+	// launchOff: so it is in a browser that was launched.
+	launchOff bool
+	// absent: a tab in a browser that was attached to does not even try, or what
+	// it tries in has gone by then.
+	absent bool
 	// instead is what is refused when the goal is never asked for: the script of
 	// a service worker, the address of a popup.
 	instead string
@@ -84,14 +89,14 @@ func vectors() []vector {
 		{name: "parent-frame", page: `<body><iframe srcdoc="<a target=_parent href={hit}>x</a><script>document.querySelector('a').click()</script>"></iframe>`},
 		{name: "payment", page: clicked(`const tried=()=>fetch("/tried?{hit}");try{new PaymentRequest([{supportedMethods:'http://app.localhost:{port}{hit}'}],{total:{label:'a',amount:{currency:'EUR',value:'1'}}}).show().catch(tried)}catch{tried()}setTimeout(tried,1500)`), click: true, silent: true},
 		{name: "preload", page: `<link rel=preload as=image href={hit}><body>`},
-		{name: "icon", page: `<link rel=icon href={hit}><body>`},
-		{name: "manifest", page: `<link rel=manifest href={hit}><body>`},
+		{name: "icon", page: `<link rel=icon href={hit}><body>`, absent: true},
+		{name: "manifest", page: `<link rel=manifest href={hit}><body>`, absent: true},
 		{name: "websocket", page: script(`const w=new WebSocket('ws://app.localhost:{port}{hit}');w.onerror=w.onopen=()=>{` + done + `}`), silent: true},
 		{name: "websocket-stream", page: script(`(self.WebSocketStream?new WebSocketStream('ws://app.localhost:{port}{hit}').opened:new Promise((_,r)=>{new WebSocket('ws://app.localhost:{port}{hit}').onerror=r})).catch(()=>{` + done + `})`), silent: true},
 		// on the way out
 		{name: "pagehide-beacon", page: script(`addEventListener('pagehide',()=>navigator.sendBeacon('{hit}','a'))`), leave: true},
 		{name: "unload-keepalive", page: script(`addEventListener('pagehide',()=>fetch('{hit}',{method:'POST',keepalive:true}))`), leave: true},
-		{name: "fetch-later", page: script(`fetchLater('{hit}',{method:'POST',activateAfter:0})`), leave: true},
+		{name: "fetch-later", page: script(`fetchLater('{hit}',{method:'POST',activateAfter:0})`), leave: true, absent: true},
 		// frames
 		{name: "frame-blank", page: script(`const i=document.createElement('iframe');document.body.append(i);i.contentWindow.fetch('{hit}',{method:'POST'})`)},
 		{name: "frame-srcdoc", page: `<body><iframe srcdoc="<script>fetch('{hit}',{method:'POST'})</script>"></iframe>`},
@@ -110,19 +115,36 @@ func vectors() []vector {
 		{name: "worker-nested", page: script(`new Worker('/nest.js?/post.js?{hit}')`)},
 		{name: "worker-websocket", page: script(`new Worker('/socket.js?{hit}').onmessage=()=>{` + done + `}`), silent: true},
 		{name: "worker-eventsource", page: script(`new Worker(URL.createObjectURL(new Blob(["new EventSource('http://app.localhost:{port}{hit}')"])))`)},
-		{name: "shared-worker", page: script(`setTimeout(()=>fetch("/tried?{hit}"),1000);new SharedWorker('/post.js?{hit}')`), silent: true, off: true},
-		{name: "shared-worker-blob", page: script(`setTimeout(()=>fetch("/tried?{hit}"),1000);new SharedWorker(URL.createObjectURL(new Blob(["fetch('http://app.localhost:{port}{hit}',{method:'POST'})"])))`), silent: true, off: true},
-		{name: "shared-worker-websocket", page: script(`setTimeout(()=>fetch("/tried?{hit}"),1000);new SharedWorker('/socket.js?{hit}')`), silent: true, off: true},
-		{name: "service-worker", page: script(`navigator.serviceWorker.register('/sw.js?{hit}',{scope:'/sw-{name}/'})`), instead: "/sw.js"},
+		{name: "shared-worker", page: script(`setTimeout(()=>fetch("/tried?{hit}"),1000);new SharedWorker('/post.js?{hit}')`), silent: true, launchOff: true},
+		{name: "shared-worker-blob", page: script(`setTimeout(()=>fetch("/tried?{hit}"),1000);new SharedWorker(URL.createObjectURL(new Blob(["fetch('http://app.localhost:{port}{hit}',{method:'POST'})"])))`), silent: true, launchOff: true},
+		{name: "shared-worker-websocket", page: script(`setTimeout(()=>fetch("/tried?{hit}"),1000);new SharedWorker('/socket.js?{hit}')`), silent: true, launchOff: true},
+		{name: "service-worker", page: script(`navigator.serviceWorker.register('/sw.js?{hit}',{scope:'/sw-{name}/'})`), instead: "/sw.js", absent: true},
 		// popups
-		{name: "popup", page: clicked(`window.open('/js?fetch("{hit}",{method:"POST"})')`), click: true, instead: "/js"},
-		{name: "popup-blank", page: clicked(`const w=window.open('');w.eval("fetch('{hit}',{method:'POST'})")`), click: true},
-		{name: "popup-script", page: clicked(`window.open('').document.write("<script>fetch('{hit}',{method:'POST'})</"+"script>")`), click: true},
-		{name: "popup-form", page: `<body><form target=_blank rel=opener method=post action={hit}><button id=go>go</button></form>`, click: true},
-		{name: "popup-form-noopener", page: `<body><form target=_blank rel=noopener method=post action={hit}><button id=go>go</button></form>`, click: true},
-		{name: "popup-link", page: `<body><a id=go href={hit} target=_blank>go</a>`, click: true},
-		{name: "popup-websocket", page: clicked(`const w=window.open('');const s=new w.WebSocket('ws://app.localhost:{port}{hit}');s.onerror=s.onopen=()=>{` + done + `}`), click: true, silent: true},
+		{name: "popup", page: clicked(`window.open('/js?fetch("{hit}",{method:"POST"})')`), click: true, instead: "/js", absent: true},
+		{name: "popup-blank", page: clicked(`const w=window.open('');w.eval("fetch('{hit}',{method:'POST'})")`), click: true, absent: true},
+		{name: "popup-script", page: clicked(`window.open('').document.write("<script>fetch('{hit}',{method:'POST'})</"+"script>")`), click: true, absent: true},
+		{name: "popup-form", page: `<body><form target=_blank rel=opener method=post action={hit}><button id=go>go</button></form>`, click: true, absent: true},
+		{name: "popup-form-noopener", page: `<body><form target=_blank rel=noopener method=post action={hit}><button id=go>go</button></form>`, click: true, absent: true},
+		{name: "popup-link", page: `<body><a id=go href={hit} target=_blank>go</a>`, click: true, absent: true},
+		{name: "popup-websocket", page: clicked(`const w=window.open('');const s=new w.WebSocket('ws://app.localhost:{port}{hit}');s.onerror=s.onopen=()=>{` + done + `}`), click: true, silent: true, absent: true},
 	}
+}
+
+// isOff reports whether no tab of the subject does what v tries.
+func (v vector) isOff(s Subject) bool { return v.off || v.launchOff && !s.Attached }
+
+// differs reports whether a browser that was attached to may take another way
+// than one that was launched: whatever a tab starts beyond its own frames.
+func (v vector) differs() bool {
+	if v.launchOff || v.absent || v.off || v.leave || v.click {
+		return true
+	}
+	for _, kind := range []string{"worker", "oopif", "socket", "download"} {
+		if strings.Contains(v.name, kind) {
+			return true
+		}
+	}
+	return false
 }
 
 // serveVectors puts the vectors' pages, and what they are made of, on a site.

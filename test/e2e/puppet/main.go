@@ -16,7 +16,7 @@ import (
 type input struct {
 	Calls     []hostCall `json:"calls"`
 	Tolerate  bool       `json:"tolerate"`  // go on after a failed host call
-	Misbehave string     `json:"misbehave"` // afterwards: spin, trap, huge, memory, or "claim " and an error's code
+	Misbehave string     `json:"misbehave"` // afterwards: spin, trap, huge, memory, "show " and a picture's handle, or "claim " and an error's code
 	Issue     int        `json:"issue"`     // for write lists that name an argument
 	Body      string     `json:"body"`
 }
@@ -26,10 +26,13 @@ type hostCall struct {
 	Read  []abi.Step        `json:"read"`
 	Act   []abi.Step        `json:"act"`
 	Fetch *abi.FetchRequest `json:"fetch"`
+
+	Screenshot []abi.Step `json:"screenshot"` // one called "shot" is shown
 }
 
 type output struct {
 	Answers []json.RawMessage `json:"answers"`
+	Shot    string            `json:"shot,omitempty"`
 }
 
 func plugin() sdk.Plugin {
@@ -47,7 +50,7 @@ func main() {}
 func run(ctx *sdk.Context, in input) (output, error) {
 	out := output{Answers: []json.RawMessage{}}
 	for _, c := range in.Calls {
-		answer, err := one(ctx, c)
+		answer, err := one(ctx, c, &out)
 		if err != nil && !in.Tolerate {
 			return out, err
 		}
@@ -64,8 +67,16 @@ func run(ctx *sdk.Context, in input) (output, error) {
 	return misbehave(in.Misbehave, out)
 }
 
-func one(ctx *sdk.Context, c hostCall) (any, error) {
+func one(ctx *sdk.Context, c hostCall, out *output) (any, error) {
 	switch {
+	case c.Screenshot != nil:
+		r, err := ctx.Screenshot(c.Screenshot...)
+		if err == nil {
+			if shot, err := r.Image("shot"); err == nil {
+				out.Shot = string(shot)
+			}
+		}
+		return r, err
 	case c.Read != nil:
 		r, err := ctx.Read(c.Read...)
 		return r, err
@@ -95,6 +106,10 @@ func misbehave(how string, out output) (output, error) {
 		}
 	case "huge":
 		out.Answers = append(out.Answers, json.RawMessage(`"`+strings.Repeat("x", 5<<20)+`"`))
+		return out, nil
+	}
+	if shot, ok := strings.CutPrefix(how, "show "); ok {
+		out.Shot = shot
 		return out, nil
 	}
 	if code, ok := strings.CutPrefix(how, "claim "); ok {

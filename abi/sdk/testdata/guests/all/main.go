@@ -28,6 +28,9 @@ func all(ctx *sdk.Context, _ struct{}) (output, error) {
 	if _, err := ctx.Act(sdk.Click("button")); err != nil {
 		return output{}, err
 	}
+	if _, err := ctx.Screenshot(sdk.Shot("page", "")); err != nil {
+		return output{}, err
+	}
 	ans, err := ctx.Fetch(abi.FetchRequest{Method: "GET", Path: "/x"})
 	if err != nil {
 		return output{}, err

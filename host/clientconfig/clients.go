@@ -1,0 +1,221 @@
+package clientconfig
+
+import (
+	"encoding/json"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
+)
+
+// ServerName is the name that the entry has in every client.
+const ServerName = "drawbridge"
+
+// An Entry is what a client has to start.
+type Entry struct {
+	Command string            // absolute path of the program
+	Args    []string          // its arguments
+	Env     map[string]string // variables that it needs beside the client's; may be nil
+}
+
+// A Client is one MCP client.
+type Client struct {
+	ID    string // as the user names it, such as "cursor"
+	Title string
+	// Add is the client's own command that does the same; empty if it has none.
+	Add string
+
+	section string // of the file's top object or table
+	toml    bool
+	typed   bool // an entry says that it is of type stdio
+	file    func(Environment) string
+}
+
+// An Environment says where a user's files are.
+type Environment struct {
+	OS     string // as runtime.GOOS
+	Getenv func(string) string
+}
+
+// toolTimeout is how many seconds a client is told to wait where it has a limit
+// of its own: a call may wait 45 s for a person and then run for 120.
+const toolTimeout = 180
+
+// Clients is the table of clients, sorted by id. Each format was compared with
+// the client's documentation:
+//
+//	claude  https://code.claude.com/docs/en/mcp (user scope: ~/.claude.json)
+//	codex   https://developers.openai.com/codex/mcp (tool_timeout_sec is 60 by default)
+//	cursor  https://cursor.com/docs/mcp (global: ~/.cursor/mcp.json)
+//	gemini  https://geminicli.com/docs/tools/mcp-server (timeout is 10 min by default)
+//	vscode  https://code.visualstudio.com/docs/copilot/reference/mcp-configuration (user profile)
+func Clients() []Client {
+	return []Client{
+		{
+			ID: "claude", Title: "Claude Code", section: "mcpServers", typed: true,
+			Add: "claude mcp add --scope user " + ServerName + " -- COMMAND ARGUMENTS",
+			file: func(e Environment) string {
+				if dir := e.Getenv("CLAUDE_CONFIG_DIR"); dir != "" {
+					return filepath.Join(dir, ".claude.json")
+				}
+				return e.home(".claude.json")
+			},
+		},
+		{
+			ID: "codex", Title: "Codex", section: "mcp_servers", toml: true,
+			Add: "codex mcp add " + ServerName + " -- COMMAND ARGUMENTS",
+			file: func(e Environment) string {
+				if dir := e.Getenv("CODEX_HOME"); dir != "" {
+					return filepath.Join(dir, "config.toml")
+				}
+				return e.home(".codex", "config.toml")
+			},
+		},
+		{
+			ID: "cursor", Title: "Cursor", section: "mcpServers", typed: true,
+			file: func(e Environment) string { return e.home(".cursor", "mcp.json") },
+		},
+		{
+			ID: "gemini", Title: "Gemini CLI", section: "mcpServers",
+			Add:  "gemini mcp add --scope user " + ServerName + " COMMAND ARGUMENTS",
+			file: func(e Environment) string { return e.home(".gemini", "settings.json") },
+		},
+		{
+			ID: "vscode", Title: "VS Code", section: "servers", typed: true,
+			Add:  "code --add-mcp JSON",
+			file: codeFile,
+		},
+	}
+}
+
+// codeFile is mcp.json of VS Code's default profile.
+func codeFile(e Environment) string {
+	switch e.OS {
+	case "darwin":
+		return e.home("Library", "Application Support", "Code", "User", "mcp.json")
+	case "windows":
+		return filepath.Join(e.Getenv("APPDATA"), "Code", "User", "mcp.json")
+	}
+	if dir := e.Getenv("XDG_CONFIG_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "Code", "User", "mcp.json")
+	}
+	return e.home(".config", "Code", "User", "mcp.json")
+}
+
+func (e Environment) home(parts ...string) string {
+	home := e.Getenv("HOME")
+	if e.OS == "windows" {
+		home = e.Getenv("USERPROFILE")
+	}
+	if home == "" {
+		return ""
+	}
+	return filepath.Join(append([]string{home}, parts...)...)
+}
+
+// IDs lists the clients' ids.
+func IDs() []string {
+	var ids []string
+	for _, c := range Clients() {
+		ids = append(ids, c.ID)
+	}
+	return ids
+}
+
+// Find returns the client with this id.
+func Find(id string) (Client, error) {
+	all := Clients()
+	i := slices.IndexFunc(all, func(c Client) bool { return c.ID == id })
+	if i < 0 {
+		return Client{}, abi.Errorf(abi.ErrInvalidArgs, "", "no client %q is known, only %s", id, strings.Join(IDs(), ", "))
+	}
+	return all[i], nil
+}
+
+// File is where the client keeps its configuration for one user; empty if there
+// is no home directory.
+func (c Client) File(e Environment) string { return c.file(e) }
+
+// Snippet is a whole configuration that holds the entry and nothing else.
+func (c Client) Snippet(e Entry) string {
+	if c.toml {
+		return tomlTable(c.section, e)
+	}
+	return "{\n  " + quoted(c.section) + ": {\n    " + quoted(ServerName) + ": " + c.jsonEntry(e, "    ") + "\n  }\n}\n"
+}
+
+// Put returns the configuration old with the entry in it, in place of one that is
+// there, and everything else as it was. It refuses what it can't change safely.
+func (c Client) Put(old string, e Entry) (string, error) {
+	if strings.TrimSpace(old) == "" {
+		return c.Snippet(e), nil
+	}
+	var text string
+	var err error
+	if c.toml {
+		text, err = putTOML(old, c.section, e)
+	} else {
+		text, err = putJSON(old, c.section, func(indent string) string { return c.jsonEntry(e, indent) })
+	}
+	if err != nil {
+		return "", abi.Errorf(abi.ErrUnsupportedAction, "", "the configuration of %s can't be changed safely: %w", c.Title, err).
+			WithHint("%s", c.byHand())
+	}
+	return text, nil
+}
+
+func (c Client) byHand() string {
+	if c.Add != "" {
+		return c.Add
+	}
+	return "drawbridge mcp --print-config " + c.ID + ", and put it in by hand"
+}
+
+// Command returns the program that the configuration's entry starts; ok is false
+// if it has no entry, or can't be read.
+func (c Client) Command(text string) (command string, ok bool) {
+	if c.toml {
+		return tomlCommand(text, c.section)
+	}
+	var doc, servers map[string]json.RawMessage
+	if json.Unmarshal([]byte(plainJSON(text)), &doc) != nil || json.Unmarshal(doc[c.section], &servers) != nil {
+		return "", false
+	}
+	var own struct {
+		Command string `json:"command"`
+	}
+	raw, ok := servers[ServerName]
+	if !ok || json.Unmarshal(raw, &own) != nil {
+		return "", false
+	}
+	return own.Command, true
+}
+
+// jsonEntry is the entry as JSON whose later lines begin with indent.
+func (c Client) jsonEntry(e Entry, indent string) string {
+	entry := struct {
+		Type    string            `json:"type,omitempty"`
+		Command string            `json:"command"`
+		Args    []string          `json:"args"`
+		Env     map[string]string `json:"env,omitempty"`
+	}{Command: e.Command, Args: e.Args, Env: e.Env}
+	if c.typed {
+		entry.Type = "stdio"
+	}
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent(indent, "  ")
+	_ = enc.Encode(entry) // strings can't fail
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// quoted is a string as JSON, which is a basic string of TOML too.
+func quoted(s string) string {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s) // strings can't fail
+	return strings.TrimSuffix(b.String(), "\n")
+}

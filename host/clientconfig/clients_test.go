@@ -1,0 +1,182 @@
+package clientconfig
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/test/golden"
+)
+
+func entryOf(c Client) Entry {
+	return Entry{Command: "/usr/local/bin/drawbridge", Args: []string{"mcp", "--client", c.ID}}
+}
+
+func TestSnippets(t *testing.T) {
+	for _, c := range Clients() {
+		golden.Check(t, "testdata/snippet-"+c.ID, []byte(c.Snippet(entryOf(c))))
+		e := entryOf(c)
+		e.Env = map[string]string{"DRAWBRIDGE_HOME": `/home/ada/my "home"`}
+		if got, ok := c.Command(c.Snippet(e)); !ok || got != e.Command {
+			t.Errorf("%s: the command reads back as %q, %v", c.ID, got, ok)
+		}
+	}
+	if !slices.IsSorted(IDs()) || len(IDs()) != 5 {
+		t.Errorf("clients %q", IDs())
+	}
+	if _, err := Find("emacs"); !errors.Is(err, abi.ErrInvalidArgs) || !strings.Contains(err.Error(), "claude, codex") {
+		t.Errorf("an unknown client: %v", err)
+	}
+}
+
+func TestFiles(t *testing.T) {
+	env := func(os string, vars ...string) Environment {
+		return Environment{OS: os, Getenv: func(name string) string {
+			for _, v := range vars {
+				if value, ok := strings.CutPrefix(v, name+"="); ok {
+					return value
+				}
+			}
+			return ""
+		}}
+	}
+	for _, c := range []struct {
+		id   string
+		env  Environment
+		want string
+	}{
+		{"claude", env("linux", "HOME=/home/ada"), "/home/ada/.claude.json"},
+		{"claude", env("linux", "HOME=/home/ada", "CLAUDE_CONFIG_DIR=/c"), "/c/.claude.json"},
+		{"codex", env("linux", "HOME=/home/ada"), "/home/ada/.codex/config.toml"},
+		{"codex", env("linux", "HOME=/home/ada", "CODEX_HOME=/x"), "/x/config.toml"},
+		{"cursor", env("darwin", "HOME=/Users/ada"), "/Users/ada/.cursor/mcp.json"},
+		{"gemini", env("linux", "HOME=/home/ada"), "/home/ada/.gemini/settings.json"},
+		{"vscode", env("linux", "HOME=/home/ada"), "/home/ada/.config/Code/User/mcp.json"},
+		{"vscode", env("linux", "HOME=/home/ada", "XDG_CONFIG_HOME=/conf"), "/conf/Code/User/mcp.json"},
+		{"vscode", env("darwin", "HOME=/Users/ada"), "/Users/ada/Library/Application Support/Code/User/mcp.json"},
+		{"cursor", env("linux"), ""},
+	} {
+		client, err := Find(c.id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := client.File(c.env); got != c.want {
+			t.Errorf("%s: %q, want %q", c.id, got, c.want)
+		}
+	}
+}
+
+// What is put in is there, and all the rest is as it was, byte for byte.
+func TestPutKeepsTheRest(t *testing.T) {
+	for name, c := range map[string]struct{ client, old string }{
+		"claude-others":     {"claude", "{\n  \"numStartups\": 3,\n  \"mcpServers\": {\n    \"other\": {\"command\": \"x\"}\n  },\n  \"projects\": {\"/a\": {\"mcpServers\": {\"drawbridge\": {\"command\": \"mine\"}}}}\n}\n"},
+		"cursor-replaced":   {"cursor", "{\"mcpServers\": {\"a\": {\"url\": \"https://a\"}, \"drawbridge\": {\"command\": \"/old/drawbridge\", \"env\": {\"X\": \"1\"}}, \"b\": {}}}"},
+		"gemini-no-section": {"gemini", "{\n  // what I like\n  \"theme\": \"dark\", /* \"mcpServers\": {} */\n  \"list\": [1, 2,],\n}\n"},
+		"vscode-comments":   {"vscode", "// my servers\n{\n\t\"inputs\": [],\n\t\"servers\": {\n\t\t// nothing yet, \"drawbridge\": {}\n\t},\n}\n"},
+		"vscode-empty":      {"vscode", "{}"},
+		"codex-others":      {"codex", "model = \"o\"\n\n[mcp_servers.other]\ncommand = \"x\"\nargs = [\n  \"y\",\n]"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			client, err := Find(c.client)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text, err := client.Put(c.old, entryOf(client))
+			if err != nil {
+				t.Fatal(err)
+			}
+			golden.Check(t, "testdata/put-"+name, []byte(text))
+			if got, ok := client.Command(text); !ok || got != "/usr/local/bin/drawbridge" {
+				t.Errorf("the command reads back as %q, %v", got, ok)
+			}
+			again, err := client.Put(text, entryOf(client))
+			if err != nil || again != text {
+				t.Errorf("a second time it is\n%s%v", again, err)
+			}
+		})
+	}
+}
+
+// What can't be changed safely is refused, with the client's own way as the hint.
+func TestPutRefuses(t *testing.T) {
+	for _, c := range []struct{ client, old, says string }{
+		{"cursor", "[1]", "no object"},
+		{"cursor", `{"mcpServers": [1]}`, "no object"},
+		{"cursor", `{"mcpServers": {}, "mcpServers": {}}`, "twice"},
+		{"cursor", `{"mcpServers": {"drawbridge": 1, "drawbridge": 2}}`, "twice"},
+		{"cursor", `{"a": 1 "b": 2}`, ""},
+		{"cursor", `{"a": 1`, ""},
+		{"cursor", `{"mcpServers": {"a": {}`, ""},
+		{"cursor", `{"a": "unfinished}`, ""},
+		{"cursor", `{"a": 1} trailing`, ""},
+		{"cursor", "\ufeff{}", "no object"},
+		{"codex", "[mcp_servers.drawbridge]\ncommand = \"old\"\n", "take it out first"},
+		{"codex", "[ mcp_servers . \"drawbridge\" ]\n", "take it out first"},
+		{"codex", "[mcp_servers.drawbridge.env]\nX = \"1\"\n", "take it out first"},
+		{"codex", "[mcp_servers]\nother = { command = \"x\" }\n", "tables of their own"},
+		{"codex", "mcp_servers = { other = { command = \"x\" } }\n", "tables of their own"},
+		{"codex", "mcp_servers.other.command = \"x\"\n", "tables of their own"},
+		{"codex", "a = \"\"\"\n[x]\n", "within a string"},
+	} {
+		client, err := Find(c.client)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := client.Put(c.old, entryOf(client))
+		var e *abi.Error
+		if !errors.As(err, &e) || e.Code != abi.ErrUnsupportedAction || e.Hint == "" || !strings.Contains(e.Msg, c.says) || text != "" {
+			t.Errorf("%q: %q, %v", c.old, text, err)
+		}
+	}
+}
+
+func TestCommand(t *testing.T) {
+	for _, c := range []struct {
+		client, text, want string
+		ok                 bool
+	}{
+		{"cursor", "", "", false},
+		{"cursor", `{"mcpServers": {"other": {"command": "x"}}}`, "", false},
+		{"cursor", `{"mcpServers": {"drawbridge": {"url": "http://127.0.0.1:8407/mcp"}}}`, "", true},
+		{"vscode", `{"servers": {"drawbridge": {"command": "/x y",},},} // done`, "/x y", true},
+		{"codex", "[mcp_servers.other]\ncommand = \"x\"\n[mcp_servers.drawbridge]\n# it\ncommand = '/a b'\n", "/a b", true},
+		{"codex", "[mcp_servers.drawbridge.env]\n[tools]\ncommand = \"x\"\n", "", false},
+	} {
+		client, err := Find(c.client)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := client.Command(c.text); got != c.want || ok != c.ok {
+			t.Errorf("%s %q: %q, %v", c.client, c.text, got, ok)
+		}
+	}
+}
+
+// Whatever a file holds, either it is refused or only the entry changed.
+func FuzzPut(f *testing.F) {
+	for _, s := range []string{"{}", `{"mcpServers": {"a": 1,}, // x` + "\n}", `{"mcpServers": {"drawbridge": {}}}`, `{"a": "\"/*", "b": [1, /* , */ 2]}`, "[", "{\"a\\u0062\": 1}"} {
+		f.Add(s)
+	}
+	client, err := Find("cursor")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, old string) {
+		text, err := client.Put(old, entryOf(client))
+		if err != nil {
+			if strings.Contains(err.Error(), "BUG") {
+				t.Error(err)
+			}
+			return
+		}
+		if !json.Valid([]byte(plainJSON(text))) {
+			t.Errorf("%q becomes %q", old, text)
+		}
+		if got, ok := client.Command(text); !ok || got != "/usr/local/bin/drawbridge" {
+			t.Errorf("%q becomes %q, whose command is %q", old, text, got)
+		}
+	})
+}

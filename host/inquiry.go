@@ -1,0 +1,155 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/drawbridge-mcp/drawbridge/host/gate"
+	"github.com/drawbridge-mcp/drawbridge/host/redact"
+)
+
+// An Inquiry is how a call's own client can ask the person in front of it. The zero
+// value says that it can't. Whether it is trusted to is the gate's to know.
+type Inquiry struct {
+	// Ask shows a message in the client while the call waits, and returns the
+	// answer. It returns as soon as ctx ends; an error is no answer.
+	Ask func(ctx context.Context, message string) (approve bool, err error)
+	// ByRetry says that the client answers by repeating its call instead.
+	ByRetry bool
+	// Reply is what a repeated call brought with it; nil if nothing.
+	Reply *Reply
+}
+
+// A Reply is the answer that a repeated call brought.
+type Reply = gate.Reply
+
+// The answers of a Reply.
+const (
+	AnswerYes = gate.AnswerYes
+	AnswerNo  = gate.AnswerNo
+)
+
+// A Confirmation is what a client is to ask, that answers by repeating its call.
+type Confirmation struct {
+	Message string
+	State   string // opaque; comes back in a Reply
+}
+
+// The limits of a message, in characters.
+const (
+	maxMessageText  = 4000
+	maxMessageValue = 1000
+	maxMessageName  = 200 // of a tool's, an account's, an argument's name
+	maxMessageArgs  = 40
+)
+
+func (i Inquiry) toGate() gate.Inquiry {
+	g := gate.Inquiry{ByRetry: i.ByRetry, Reply: i.Reply}
+	if i.Ask != nil {
+		g.Ask = func(ctx context.Context, p gate.Pending) (bool, error) { return i.Ask(ctx, message(p)) }
+	}
+	return g
+}
+
+// confirmationOf is what an error asks the client to do, or nil.
+func confirmationOf(err error) *Confirmation {
+	q, ok := errors.AsType[*gate.QuestionError](err)
+	if !ok {
+		return nil
+	}
+	return &Confirmation{Message: message(q.Pending), State: q.State}
+}
+
+// message words a question for a client's dialog. The words are ours; what comes
+// from elsewhere stands behind a label or a bar, on one line each, made visible,
+// so that none of it can pass for ours.
+func message(p gate.Pending) string {
+	s := p.Subject
+	var b strings.Builder
+	show := func(label, text string) {
+		fmt.Fprintf(&b, "%-9s %s\n", label, brief(text, maxMessageName))
+	}
+	fmt.Fprintf(&b, "drawbridge: this call changes data. May it run, once? (%s)\n\n", p.ID)
+	show("tool", s.Tool)
+	show("does", s.Title)
+	show("at", s.Origin)
+	if s.Account != "" {
+		show("as", s.Account)
+	} else {
+		show("as", "(the site does not say who is signed in)")
+	}
+	show("for", "client "+s.Principal.Name)
+	show("plugin", s.Release)
+	for _, w := range s.Writes {
+		show("sends", w)
+	}
+	arguments(&b, s.Args)
+	text, cut := clip(b.String(), maxMessageText)
+	if cut {
+		text += "\n(not shown in full: drawbridge approvals shows all of it)"
+	}
+	return text
+}
+
+// arguments lists a call's arguments in the order of their names.
+func arguments(b *strings.Builder, raw json.RawMessage) {
+	var args map[string]json.RawMessage
+	if json.Unmarshal(raw, &args) != nil || len(args) == 0 {
+		b.WriteString("without arguments\n") // the gate admits objects alone
+		return
+	}
+	b.WriteString("with the arguments\n")
+	for i, name := range slices.Sorted(maps.Keys(args)) {
+		if i == maxMessageArgs {
+			fmt.Fprintf(b, "  (and %d more: drawbridge approvals shows all of them)\n", len(args)-i)
+			return
+		}
+		lines := strings.Split(argumentText(args[name]), "\n")
+		fmt.Fprintf(b, "  %s = %s\n", brief(name, maxMessageName), redact.Visible(lines[0]))
+		for _, l := range lines[1:] {
+			fmt.Fprintf(b, "  | %s\n", redact.Visible(l))
+		}
+	}
+}
+
+// argumentText is a string without its quotes, and anything else as JSON, cut.
+func argumentText(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) != nil {
+		s = string(raw)
+	}
+	text, cut := clip(s, maxMessageValue)
+	if cut {
+		text += fmt.Sprintf("\n(the first %d of %d characters)", maxMessageValue, utf8.RuneCountInString(s))
+	}
+	return text
+}
+
+// brief makes text visible on one line, cut.
+func brief(s string, n int) string {
+	text, cut := clip(s, n)
+	if cut {
+		text += "…"
+	}
+	return redact.Visible(text)
+}
+
+// clip returns at most n characters of s.
+func clip(s string, n int) (text string, cut bool) {
+	if len(s) <= n {
+		return s, false
+	}
+	for i := range s {
+		if n == 0 {
+			return s[:i], true
+		}
+		n--
+	}
+	return s, false
+}

@@ -1,0 +1,209 @@
+package registry
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
+)
+
+// transferTimeout bounds one fetch from another machine. One that stands still
+// ends sooner, by hardened's low speed limit.
+const transferTimeout = 3 * time.Minute
+
+// fetch brings one ref of another repository, without its history, under the
+// name to. What arrives is hostile.
+func (r repository) fetch(ctx context.Context, from address, ref, to string) error {
+	r.via = from.via
+	timeout, how := gitTimeout, hardLimits
+	if from.via != fromFile {
+		timeout = transferTimeout
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	report := transferOf(ctx)
+	noise := "--quiet"
+	if report != nil {
+		noise = "--progress"
+	}
+	args := []string{
+		"fetch", noise, "--depth=1", "--no-tags", "--no-recurse-submodules",
+		"--no-write-fetch-head", "--force", "--", from.url, "+" + ref + ":" + to,
+	}
+	cmd := r.command(ctx, args...)
+	if from.via == overHTTPS {
+		extra, err := userSettings(ctx)
+		if err != nil {
+			return err
+		}
+		cmd.Env, how = append(cmd.Env, extra...), helpersFree
+	}
+	said := &capped{}
+	cmd.Stderr = &progressFilter{next: said, report: report}
+	err := toEnd(cmd, how)
+	if ctx.Err() != nil {
+		return fmt.Errorf("git fetch: %w", ctx.Err())
+	}
+	if err != nil {
+		return &gitError{args, said.String(), err}
+	}
+	return nil
+}
+
+// transferKey is the context key of what WithTransfer sets.
+type transferKey struct{}
+
+// WithTransfer returns a context whose fetches tell how far they are: what is one
+// of "receiving" and "resolving", percent goes from 0 to 100. report may not block.
+func WithTransfer(ctx context.Context, report func(what string, percent int)) context.Context {
+	return context.WithValue(ctx, transferKey{}, report)
+}
+
+func transferOf(ctx context.Context) func(string, int) {
+	report, _ := ctx.Value(transferKey{}).(func(string, int))
+	return report
+}
+
+// progressLine matches what git says of a transfer. What the other side says
+// begins with "remote:", and is nobody's progress.
+var progressLine = regexp.MustCompile(`^(Receiving objects|Resolving deltas|Unpacking objects|Checking connectivity): +([0-9]{1,3})%`)
+
+// A progressFilter takes git's progress out of its messages.
+type progressFilter struct {
+	next   *capped
+	report func(what string, percent int) // may be nil
+	line   []byte
+}
+
+// maxMessageLine is how much of one line is waited for.
+const maxMessageLine = 4 << 10
+
+func (f *progressFilter) Write(p []byte) (int, error) {
+	for rest := p; len(rest) > 0; {
+		i := bytes.IndexAny(rest, "\r\n")
+		if i < 0 {
+			if f.line = append(f.line, rest...); len(f.line) > maxMessageLine {
+				f.flush('\n')
+			}
+			break
+		}
+		f.line = append(f.line, rest[:i]...)
+		f.flush(rest[i])
+		rest = rest[i+1:]
+	}
+	return len(p), nil
+}
+
+// flush passes on a line that ended with end.
+func (f *progressFilter) flush(end byte) {
+	line := f.line
+	f.line = f.line[:0]
+	m := progressLine.FindSubmatch(line)
+	if m == nil {
+		if end == '\n' {
+			_, _ = f.next.Write(append(line, '\n')) // it never fails
+		}
+		return
+	}
+	percent, err := strconv.Atoi(string(m[2]))
+	if f.report == nil || err != nil || percent > 100 {
+		return
+	}
+	switch string(m[1]) {
+	case "Receiving objects":
+		f.report("receiving", percent)
+	case "Resolving deltas":
+		f.report("resolving", percent)
+	}
+}
+
+// clearInterrupted removes what a git that was killed left behind: half a pack,
+// and lock files that would stop every later one. The caller holds the registry
+// directory, so that no git of ours runs in it.
+func (r repository) clearInterrupted() error {
+	for _, pattern := range []string{
+		"*.lock", "refs/*/*.lock", "objects/pack/tmp_*", "objects/pack/.tmp-*", "objects/tmp_*", "objects/incoming-*", "objects/??/tmp_*",
+	} {
+		list, err := filepath.Glob(filepath.Join(r.dir, filepath.FromSlash(pattern)))
+		if err != nil {
+			return fmt.Errorf("BUG: pattern %q: %w", pattern, err)
+		}
+		for _, path := range list {
+			if err := os.RemoveAll(path); err != nil {
+				return fmt.Errorf("clearing an interrupted fetch away: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// fetchError tells a user why a fetch failed.
+func fetchError(err error, from address) error {
+	var ge *gitError
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return abi.Errorf(abi.ErrTimeout, "fetch", "registry %q didn't answer in time: %w", from.url, err)
+	case errors.As(err, &ge) && rejected(ge.stderr):
+		return refuseFor(err, abi.ReasonMalformed, nil, "git refuses what %q sends: %s", from.url, lastLine(ge.stderr))
+	case errors.As(err, &ge):
+		return fetchFailure(ge, from)
+	}
+	return fmt.Errorf("fetching %q: %w", from.url, err)
+}
+
+// fetchFailure explains what went wrong before anything of the registry arrived.
+func fetchFailure(ge *gitError, from address) error {
+	says := func(parts ...string) bool {
+		for _, p := range parts {
+			if strings.Contains(ge.stderr, p) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case says("could not read Username", "could not read Password", "terminal prompts disabled"):
+		return abi.Errorf(abi.ErrForbidden, "fetch", "registry %q asks who you are, and git has no credential helper that knows: %w", from.url, ge).
+			WithHint("git ls-remote %s in a terminal, with a credential helper set (git help credentials)", from.url)
+	case says("Authentication failed", "returned error: 401", "returned error: 403"):
+		return abi.Errorf(abi.ErrForbidden, "fetch", "registry %q refuses what git's credential helper says: %w", from.url, ge).
+			WithHint("git ls-remote %s in a terminal", from.url)
+	case says("Host key verification failed", "REMOTE HOST IDENTIFICATION HAS CHANGED"):
+		return refuseFor(ge, abi.ReasonUnknownKey, nil, "the host key of %q is not among your known hosts", from.url).
+			WithHint("ssh to the host once, and compare its fingerprint with what its owner told you")
+	case says("Permission denied (", "Too many authentication failures"):
+		return abi.Errorf(abi.ErrForbidden, "fetch", "registry %q accepts none of your ssh keys: %w", from.url, ge).
+			WithHint("ssh-add -l, then drawbridge stop if the agent is newer than the daemon")
+	case says("returned error: 30"):
+		return abi.Errorf(abi.ErrNotFound, "fetch", "registry %q leads to another address, which is not followed: %w", from.url, ge).
+			WithHint("drawbridge registry add that address")
+	case says("SSL certificate problem", "server certificate verification failed"):
+		return abi.Errorf(abi.ErrNotFound, "fetch", "registry %q has a certificate that this machine doesn't trust: %w", from.url, ge).
+			WithHint("git config --global http.%s.sslCAInfo FILE", from.url)
+	}
+	return abi.Errorf(abi.ErrNotFound, "fetch", "registry %q can't be fetched: %w", from.url, ge)
+}
+
+// rejected reports whether git itself found the objects bad.
+func rejected(stderr string) bool {
+	for _, s := range []string{"fsck error", "index-pack failed", "unpack-objects failed", "invalid index-pack output", "did not send all necessary objects"} {
+		if strings.Contains(stderr, s) {
+			return true
+		}
+	}
+	return false
+}
+
+// noSuchRef reports whether a fetch failed because the ref isn't there.
+func noSuchRef(err error) bool {
+	var ge *gitError
+	return errors.As(err, &ge) && strings.Contains(ge.stderr, "couldn't find remote ref")
+}
