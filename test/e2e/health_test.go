@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -55,6 +56,12 @@ func TestExpiryPausesBothAndLoginResumesBoth(t *testing.T) {
 	w.Site.Expire()
 	w.WantCode(abi.ErrAuthExpired, "trackerissues_list", none{})
 	wantHealth(w, health.AuthExpired, health.AuthExpired)
+	seen, _ := w.Host.Connectors(t.Context(), someone("ann"))
+	for _, c := range seen {
+		if c.Health.Status != "auth_expired" || c.Health.Hint != "drawbridge login "+c.ID || c.Health.At.IsZero() {
+			t.Errorf("clients see %s as %+v", c.ID, c.Health)
+		}
+	}
 
 	// The other one is answered by a look at its page, and after that by none.
 	if err := w.WantCode(abi.ErrAuthExpired, "trackerprojects_list", none{}); err.Hint != "drawbridge login trackerprojects" {
@@ -75,7 +82,7 @@ func TestExpiryPausesBothAndLoginResumesBoth(t *testing.T) {
 func TestFailedCheckPausesOneOnly(t *testing.T) {
 	w := suite(t)
 	w.Site.ProjectsOff(true)
-	if _, err := w.Host.CheckHealth(t.Context(), "trackerprojects"); abi.ErrSelectorDrift != codeOf(err) {
+	if _, err := w.Host.CheckHealth(t.Context(), "trackerprojects"); !errors.Is(err, abi.ErrSelectorDrift) {
 		t.Fatalf("the check says %v", err)
 	}
 	wantHealth(w, health.OK, health.Failing)
@@ -90,13 +97,6 @@ func TestFailedCheckPausesOneOnly(t *testing.T) {
 	}
 	wantHealth(w, health.OK, health.OK)
 	harness.Result[none](w, "trackerprojects_list", none{})
-}
-
-func codeOf(err error) abi.Code {
-	if e, ok := err.(*abi.Error); ok { //nolint:errorlint // the host's own, not wrapped
-		return e.Code
-	}
-	return ""
 }
 
 // TestPausedDestructiveCallIsNotTried: nobody is asked, nothing is sent, and the
