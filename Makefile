@@ -50,7 +50,7 @@ conformance: deps-npm ## the protocol's own test suite, two releases of it, agai
 check: $(BIN)/gofumpt ## formatting, vet, generated files, the import table
 	@out=$$($(BIN)/gofumpt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "gofumpt would change:"; echo "$$out"; exit 1; fi
 	$(GO) vet ./...
-	$(WASI) $(GO) vet ./abi/ ./abi/sdk/ ./connectors-src/tracker/ ./connectors-src/trespasser/ ./connectors-src/requesttracker/ ./connectors-src/mantis/
+	$(WASI) $(GO) vet ./abi/ ./abi/sdk/ ./connectors-src/tracker/ ./connectors-src/tracker-suite/ ./connectors-src/trespasser/ ./connectors-src/requesttracker/ ./connectors-src/mantis/
 	GOOS=darwin $(GO) vet ./host/platform/ ./sandbox/
 	GOOS=windows $(GO) vet ./host/platform/ ./sandbox/
 	$(GO) mod tidy -diff
@@ -60,7 +60,7 @@ check: $(BIN)/gofumpt ## formatting, vet, generated files, the import table
 
 lint: $(BIN)/golangci-lint ## golangci-lint for the host and for guests
 	$(BIN)/golangci-lint run ./...
-	$(WASI) $(BIN)/golangci-lint run ./abi/sdk/ ./connectors-src/tracker/ ./connectors-src/trespasser/ ./connectors-src/requesttracker/ ./connectors-src/mantis/
+	$(WASI) $(BIN)/golangci-lint run ./abi/sdk/ ./connectors-src/tracker/ ./connectors-src/tracker-suite/ ./connectors-src/trespasser/ ./connectors-src/requesttracker/ ./connectors-src/mantis/
 
 fuzz: ## every fuzz target for 30 s
 	@for pkg in $$($(GO) list ./...); do \

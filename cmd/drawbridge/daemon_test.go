@@ -202,6 +202,8 @@ func TestJSONOfAnInstalledPlugin(t *testing.T) {
 		{"registry list", `"id": "team"`},
 		{"search sam", `"name": "acme/sample"`},
 		{"list", `"state": "ready"`},
+		{"check sample", `"state": "ok"`},
+		{"list", `"state": "ok"`},
 		{"tools", `"name": "sample_touch"`},
 		{"call sample_look", `"done": true`},
 		{"audit --tool sample.look", `"sample.look"`},
@@ -237,6 +239,20 @@ func TestRefusedCalls(t *testing.T) {
 	out, _, code := h.try("call", "sample_touch", `{"text":"x"}`, "--json")
 	if code != 4 || !json.Valid([]byte(out)) || !strings.Contains(out, `"code": "auth_expired"`) {
 		t.Errorf("exit code %d: %s", code, out)
+	}
+	for _, command := range []string{"check sample", "check"} {
+		if _, msg, code := h.try(strings.Fields(command)...); code != 4 || !strings.Contains(msg, "drawbridge: hint: drawbridge login sample\n") {
+			t.Errorf("%s of a connector that is signed out: exit code %d: %s", command, code, msg)
+		}
+	}
+	if out, _, code := h.try("doctor"); code != 1 || !strings.Contains(out, "connector sample") || !strings.Contains(out, "hint: drawbridge login sample") {
+		t.Errorf("doctor, with a connector that is signed out: exit code %d: %s", code, out)
+	}
+	if out, _, _ := h.try("list"); !strings.Contains(out, "sample (auth_expired)") {
+		t.Errorf("list, with a connector that is signed out:\n%s", out)
+	}
+	if _, msg, code := h.try("check", "nobody"); code != 1 || !strings.Contains(msg, `no connector "nobody"`) {
+		t.Errorf("check of a connector that is not there: exit code %d: %s", code, msg)
 	}
 	if _, msg, code := h.try("call", "sample_look", `{"more":1}`); code != 1 || !strings.Contains(msg, "more") {
 		t.Errorf("an argument that is not in the schema: exit code %d: %s", code, msg)
