@@ -14,7 +14,7 @@ WASI    := GOOS=wasip1 GOARCH=wasm
 BROWSERS := /(host/browser|test/e2e|cmd/drawbridge)$$
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-browser test-sites check lint fuzz bench mutants deps clean help
+.PHONY: build demo test test-browser test-sites conformance check lint fuzz bench mutants deps deps-npm clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -26,10 +26,13 @@ build: ## build the command to .bin/drawbridge
 deps: ## install what is missing: Chromium and Git
 	@test/scripts/deps.sh
 
+deps-npm:
+	@test/scripts/deps.sh npm
+
 demo: deps build ## run the main job from start to end; KEEP=1 leaves the host running
 	@$(DRAWBRIDGE) demo --source $(CURDIR) $(if $(KEEP),--keep)
 
-test: deps ## all tests, with real Chromium, real Git and real keys
+test: deps deps-npm ## all tests, with real Chromium, real Git, real keys and other people's clients
 	$(GO) test -race -shuffle=on -timeout 20m $$($(GO) list ./... | grep -Ev '$(BROWSERS)')
 	$(GO) test -race -shuffle=on -timeout 25m -p 1 $$($(GO) list ./... | grep -E '$(BROWSERS)')
 	@test/scripts/not-run.sh
@@ -39,6 +42,9 @@ test-browser: deps ## the browser suite whole and long, launched and attached
 
 test-sites: deps build ## end-to-end tests against Request Tracker from its Debian package
 	test/scripts/test-sites.sh
+
+conformance: deps-npm ## the protocol's own test suite, two releases of it, against host/mcpserver
+	$(GO) test -count=1 -timeout 30m -v -run '^(TestSuites|TestProgress|TestLogging)' ./test/conformance -conformance
 
 check: $(BIN)/gofumpt ## formatting, vet, generated files, the import table
 	@out=$$($(BIN)/gofumpt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "gofumpt would change:"; echo "$$out"; exit 1; fi

@@ -247,6 +247,7 @@ func (c *call) result(ctx context.Context, err error) CallResult {
 		e = c.outcome(err)
 	}
 	written := c.host.journal.end(ctx, c, e)
+	c.log(ctx, e)
 	c.host.shots.keep(c.req.Principal.ID, c.id, c.album.last())
 	if c.tool != nil {
 		c.host.health.note(c.tool.conn.def.ID, e, c.host.now())
@@ -255,11 +256,29 @@ func (c *call) result(ctx context.Context, err error) CallResult {
 		return CallResult{Structured: c.out, Images: c.album.named(c.out), AuditID: c.id, Origin: string(c.tool.conn.site.base.Origin())}
 	}
 	if e.Code == abi.ErrInternal {
-		c.host.opts.Logger.ErrorContext(ctx, "call", slog.String("call", c.id), slog.Any("error", err))
+		c.host.opts.Logger.ErrorContext(ctx, "internal error", slog.String("call", c.id), slog.Any("error", err))
 		e = internalError(c.id, written)
 	}
 	return CallResult{Err: e, AuditID: c.id, Confirm: confirmationOf(err)}
 }
+
+// log writes the call's one line: enough to see what happens and how fast, and
+// nothing of what was asked or answered.
+func (c *call) log(ctx context.Context, e *abi.Error) {
+	name, outcome, level := abi.Shorten(c.req.Tool, maxLoggedName), "ok", slog.LevelInfo
+	if c.tool != nil {
+		name = c.tool.Dotted
+	}
+	if e != nil {
+		outcome, level = string(e.Code), slog.LevelWarn
+	}
+	c.host.opts.Logger.LogAttrs(ctx, level, "call",
+		slog.String("tool", name), slog.String("client", c.req.Principal.Name), slog.String("outcome", outcome),
+		slog.Int64("ms", c.host.now().Sub(c.started).Milliseconds()), slog.String("call", c.id))
+}
+
+// maxLoggedName is how much is logged of a tool's name that is none of ours.
+const maxLoggedName = 100
 
 // internalError tells a caller no more than where to look.
 func internalError(id string, written bool) *abi.Error {

@@ -33,7 +33,7 @@ type Options struct {
 	Settings string           // path of the file that keeps plugins' settings
 	Locale   string           // BCP 47; default en
 	Now      func() time.Time // default time.Now
-	Wait     time.Duration    // how long the gate waits for a person before a call returns; 0 is gate.AskWait
+	Wait     time.Duration    // how long the gate waits for a person: a destructive call's deadline is that much later
 	Changed  func()           // called after the list of tools changed; may be nil
 }
 

@@ -68,6 +68,10 @@ func (c *Client) registryDir(url string) string {
 	return filepath.Join(c.cfg.Dir, "registries", hashOf([]byte(url))[:32])
 }
 
+// NotBefore is a time at which the newest snapshot can't have been signed yet: a
+// clock that shows an earlier one is wrong.
+func (r Registry) NotBefore() time.Time { return r.Expires.Add(-maxSnapshotLife - maxIssueSkew) }
+
 func (s *state) registry() Registry {
 	return Registry{s.Registry, s.URL, s.Pinned, s.Snapshot, s.Expires.Time}
 }

@@ -73,3 +73,16 @@ func syncDir(dir string) error {
 	}
 	return nil
 }
+
+// Move gives the file from the name to, in place of a file that has it, within one
+// directory. The content is not touched, and the change is not synced: it is for
+// files that may be lost, such as old logs.
+func Move(from, to string) error {
+	if filepath.Dir(from) != filepath.Dir(to) {
+		return fmt.Errorf("moving %q to another directory than its own", from)
+	}
+	if err := os.Rename(from, to); err != nil { //nolint:forbidigo // this package is where files are renamed
+		return fmt.Errorf("moving %q: %w", from, err)
+	}
+	return nil
+}

@@ -32,7 +32,7 @@ func (a *app) ensureDaemon(ctx context.Context, dirs platform.Dirs) (platform.Lo
 		return info, err
 	}
 	d, err := platform.Start(ctx, platform.Command{
-		Path: exe, Args: []string{"serve"}, Env: daemonEnv(), Log: dirs.LogFile(),
+		Path: exe, Args: []string{"serve", "--quiet"}, Env: daemonEnv(), Log: dirs.LogFile(),
 	})
 	if err != nil {
 		return info, err
@@ -83,7 +83,8 @@ func daemonEnv() []string {
 	for _, name := range []string{
 		"HOME", "PATH", "USER", "LANG", "TZ", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "SSH_AUTH_SOCK",
 		"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR", platform.HomeVar, "DBUS_SESSION_BUS_ADDRESS", "SSL_CERT_FILE", "GIT_SSL_CAINFO",
-		"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy", httpPortVar, attachVar,
+		"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy",
+		httpPortVar, attachVar, logLevelVar,
 	} {
 		if v, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+v)

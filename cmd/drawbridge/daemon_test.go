@@ -70,7 +70,7 @@ func (h *home) daemons() (pids []int) {
 		if err1 != nil || err2 != nil || !strings.Contains(string(env), platform.HomeVar+"="+h.dir+"\x00") {
 			continue
 		}
-		if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil && strings.HasSuffix(string(line), "\x00serve\x00") {
+		if pid, err := strconv.Atoi(filepath.Base(dir)); err == nil && strings.Contains(string(line), "\x00serve\x00") {
 			pids = append(pids, pid)
 		}
 	}
@@ -143,7 +143,7 @@ func TestFilesAreTheirOwners(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"audit.db", "audit.key", "clients.json", "settings.json", "lock.json", "daemon.lock", "daemon.log", "control.sock", "state.json", "key"} {
+	for _, name := range []string{"audit.db", "audit.key", "clients.json", "settings.json", "lock.json", "daemon.lock", "daemon.log", "drawbridge.log", "control.sock", "state.json", "key"} {
 		if !seen[name] {
 			t.Errorf("%s was not looked at", name)
 		}

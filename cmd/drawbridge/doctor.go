@@ -13,7 +13,6 @@ import (
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/host/browser"
-	"github.com/drawbridge-mcp/drawbridge/host/control"
 	"github.com/drawbridge-mcp/drawbridge/host/platform"
 )
 
@@ -28,6 +27,9 @@ type finding struct {
 func (a *app) doctorCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "doctor", Short: "look for what can be wrong, and say which command mends it", Args: cobra.NoArgs,
+		Long: `Looks at the browser, Git, the files that drawbridge keeps, the daemon and its port,
+the clock, the registries' snapshots, and what MCP clients are configured to
+start. It starts and changes nothing; it ends with 1 if it finds a fault.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			found := a.examine(cmd.Context())
 			bad := 0
@@ -36,38 +38,46 @@ func (a *app) doctorCmd() *cobra.Command {
 					bad++
 				}
 			}
-			a.show(found, func(w io.Writer) {
-				for _, f := range found {
-					mark := "ok"
-					if !f.OK {
-						mark = "FAULT"
-					}
-					row(w, mark, f.Check, f.Detail)
-					if f.Hint != "" {
-						row(w, "", "", "hint: "+f.Hint)
-					}
-				}
-			})
-			if bad > 0 {
+			a.show(found, func(w io.Writer) { printFindings(w, found) })
+			if bad > 0 && !a.json { // with --json the list says it
 				return fmt.Errorf("%d of %d checks found a fault", bad, len(found))
+			}
+			if bad > 0 {
+				return errSaid
 			}
 			return nil
 		},
 	}
 }
 
+func printFindings(w io.Writer, found []finding) {
+	for _, f := range found {
+		mark := "ok"
+		if !f.OK {
+			mark = "FAULT"
+		}
+		row(w, mark, f.Check, f.Detail)
+		if f.Hint != "" {
+			row(w, "", "", "hint: "+f.Hint)
+		}
+	}
+}
+
 // examine runs the checks in the order in which things are needed. It starts
 // nothing.
 func (a *app) examine(ctx context.Context) []finding {
-	found := []finding{checkSystem(), checkBrowser(), checkGit(ctx)}
+	found := []finding{checkSystem(), checkBrowser(ctx), checkGit(ctx)}
 	dirs, f := a.checkDirs()
 	found = append(found, f)
-	if !f.OK {
-		return found
+	if f.OK {
+		found = append(found, checkFiles(dirs)...)
+		found = append(found, a.checkDaemon(ctx, dirs)...)
+		found = append(found, checkTrust(ctx, dirs)...)
 	}
-	return append(found, a.checkDaemon(ctx, dirs)...)
+	return append(found, a.checkClients()...)
 }
 
+// verdict is what a check came to.
 func verdict(check, detail string, err error) finding {
 	if err == nil {
 		return finding{Check: check, OK: true, Detail: detail}
@@ -87,9 +97,14 @@ func checkSystem() finding {
 	return verdict("system", detail, nil)
 }
 
-func checkBrowser() finding {
+// checkBrowser finds the browser, runs it for its version, and compares that.
+func checkBrowser(ctx context.Context) finding {
 	path, err := browser.Find()
-	return verdict("browser", path, err)
+	if err != nil {
+		return verdict("browser", "", err)
+	}
+	text, _, err := browser.Version(ctx, path)
+	return verdict("browser", path+", "+text, err)
 }
 
 func checkGit(ctx context.Context) finding {
@@ -103,26 +118,4 @@ func checkGit(ctx context.Context) finding {
 func (a *app) checkDirs() (platform.Dirs, finding) {
 	d, err := a.dirs()
 	return d, verdict("directories", "only their owner may enter them", err)
-}
-
-func (a *app) checkDaemon(ctx context.Context, dirs platform.Dirs) []finding {
-	info, held, err := platform.ReadLock(dirs.LockFile())
-	if err != nil {
-		return []finding{verdict("daemon", "", err)}
-	}
-	if !held {
-		return []finding{verdict("daemon", "not running; the first command starts it", nil)}
-	}
-	if err := a.sameVersion(info); err != nil {
-		return []finding{verdict("daemon", "", err)}
-	}
-	var st control.Status
-	if err := a.call(ctx, "status", struct{}{}, &st); err != nil {
-		return []finding{verdict("daemon", "", err)}
-	}
-	found := []finding{verdict("daemon", fmt.Sprintf("process %d, MCP at http://%s/mcp, %d tools", st.PID, st.HTTP, st.Tools), nil)}
-	for name, e := range st.Problem {
-		found = append(found, finding{Check: "plugin " + name, Detail: e.Message, Hint: e.Hint})
-	}
-	return found
 }

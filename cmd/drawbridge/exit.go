@@ -21,6 +21,9 @@ const (
 // errUsage marks a wrong command line.
 var errUsage = errors.New("usage")
 
+// errSaid ends a command with exitError whose output says what is wrong.
+var errSaid = errors.New("it was said")
+
 // usageError is a wrong command line with its message, and the command whose
 // help says how it is meant.
 type usageError struct {

@@ -14,7 +14,6 @@ import (
 	"github.com/drawbridge-mcp/drawbridge/host/gate"
 	"github.com/drawbridge-mcp/drawbridge/host/mcpserver"
 	"github.com/drawbridge-mcp/drawbridge/host/platform"
-	"github.com/drawbridge-mcp/drawbridge/host/redact"
 	"github.com/drawbridge-mcp/drawbridge/registry"
 	"github.com/drawbridge-mcp/drawbridge/sandbox"
 )
@@ -43,7 +42,7 @@ func (p *parts) build(ctx context.Context, dirs platform.Dirs, d *daemon) (err e
 	if p.clients, err = clients.Open(dirs.ClientsFile()); err != nil {
 		return err
 	}
-	secrets := redact.New()
+	secrets := d.secrets
 	opts := auditOptions(dirs)
 	opts.Redact = secrets
 	if p.audit, err = audit.Open(ctx, opts); err != nil {
@@ -68,6 +67,7 @@ func (p *parts) build(ctx context.Context, dirs platform.Dirs, d *daemon) (err e
 	}
 	opt := host.Options{
 		Registry: reg, Sandbox: p.box, Gate: p.gate, Audit: p.audit, Redact: secrets, Logger: d.logger, Settings: dirs.SettingsFile(),
+		Wait: gate.MaxWait,
 		Launch: func(ctx context.Context, headless bool) (*browser.Browser, error) {
 			return browser.Launch(ctx, browser.Options{ProfileDir: dirs.Profile(), Headless: headless, Logger: d.logger})
 		},

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 )
@@ -26,6 +25,7 @@ func TestReadmeCommandsExist(t *testing.T) {
 	for _, b := range blocks {
 		for line := range strings.Lines(b[1]) {
 			line, _, _ = strings.Cut(line, " #")
+			line, _, _ = strings.Cut(line, " > ")
 			args := shellWords(strings.TrimSpace(line))
 			if len(args) == 0 || args[0] != "drawbridge" {
 				continue
@@ -66,9 +66,9 @@ func shellWords(line string) []string {
 
 func TestReadmeExitCodes(t *testing.T) {
 	text := readme(t)
-	for _, code := range []int{exitOK, exitError, exitUsage, exitDenied, exitAuth, exitUntrusted} {
-		if !strings.Contains(text, "| "+strconv.Itoa(code)+" | ") {
-			t.Errorf("README.md does not list exit code %d", code)
+	for _, e := range exitTable() {
+		if !strings.Contains(text, "| "+e[0]+" | "+e[1]+" |\n") {
+			t.Errorf("README.md does not list exit code %s as %q", e[0], e[1])
 		}
 	}
 }

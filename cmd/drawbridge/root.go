@@ -30,7 +30,7 @@ func (a *app) root() *cobra.Command {
 		Use:           "drawbridge",
 		Short:         "Signed WASM connectors for the web systems you work in, over MCP",
 		SilenceErrors: true, SilenceUsage: true,
-		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
+		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true}, // ours is completionCmd
 	}
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
@@ -38,10 +38,10 @@ func (a *app) root() *cobra.Command {
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print results and errors as JSON")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{err, cmd.CommandPath()} })
 	root.AddCommand(
-		a.serveCmd(), a.stopCmd(), a.mcpCmd(), a.demoCmd(), a.doctorCmd(), a.versionCmd(),
+		a.serveCmd(), a.stopCmd(), a.mcpCmd(), a.demoCmd(), a.doctorCmd(), a.serviceCmd(), a.versionCmd(),
 		a.registryCmd(), a.installCmd(), a.listCmd(), a.removeCmd(), a.searchCmd(),
-		a.toolsCmd(), a.callCmd(), a.loginCmd(), a.logoutCmd(), a.approvalsCmd(), a.auditCmd(), a.clientsCmd(),
-		a.connectorCmd(), a.keyCmd(),
+		a.toolsCmd(), a.callCmd(), a.loginCmd(), a.logoutCmd(), a.approvalsCmd(), a.auditCmd(), a.logsCmd(), a.clientsCmd(),
+		a.connectorCmd(), a.keyCmd(), a.completionCmd(), a.manCmd(),
 	)
 	usageErrors(root)
 	return root

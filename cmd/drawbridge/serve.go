@@ -8,9 +8,7 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -19,8 +17,10 @@ import (
 	"github.com/drawbridge-mcp/drawbridge/host"
 	"github.com/drawbridge-mcp/drawbridge/host/browser"
 	"github.com/drawbridge-mcp/drawbridge/host/control"
+	"github.com/drawbridge-mcp/drawbridge/host/logfile"
 	"github.com/drawbridge-mcp/drawbridge/host/mcpserver"
 	"github.com/drawbridge-mcp/drawbridge/host/platform"
+	"github.com/drawbridge-mcp/drawbridge/host/redact"
 )
 
 // httpPortVar names the environment variable that sets the port of MCP over HTTP.
@@ -29,26 +29,23 @@ const httpPortVar = "DRAWBRIDGE_PORT"
 // defaultPort is where MCP over HTTP listens, on 127.0.0.1 alone.
 const defaultPort = 8407
 
-// attachVar names the environment variable that says which browser of the user's
-// to attach to, by address or by profile directory.
-const attachVar = "DRAWBRIDGE_ATTACH"
+// logLevelVar names the environment variable that sets what a daemon logs.
+const logLevelVar = "DRAWBRIDGE_LOG_LEVEL"
 
 // serveOptions are what a daemon is started with.
 type serveOptions struct {
 	port   int
 	attach browser.AttachOptions // the zero value launches a browser of our own
+	level  logLevel
+	quiet  bool
 }
 
 func (a *app) serveCmd() *cobra.Command {
-	o := serveOptions{port: defaultPort}
+	o := serveOptions{port: defaultPort, attach: attachFrom(a.getenv(attachVar)), level: logLevel{slog.LevelInfo}}
 	if v, err := strconv.Atoi(a.getenv(httpPortVar)); err == nil {
 		o.port = v
 	}
-	if v := a.getenv(attachVar); strings.Contains(v, "://") {
-		o.attach.URL = v
-	} else {
-		o.attach.Profile = v
-	}
+	_ = o.level.Set(a.getenv(logLevelVar)) // what is no level changes nothing
 	cmd := &cobra.Command{
 		Use: "serve", Short: "run the daemon in the foreground", Args: cobra.NoArgs,
 		Long: `Runs the daemon in the foreground. It launches a browser with a profile of its
@@ -63,35 +60,10 @@ yours. ` + attachVar + ` says the same for a daemon that another command starts.
 		},
 	}
 	cmd.Flags().IntVar(&o.port, "port", o.port, "port of MCP over HTTP on 127.0.0.1; 0 picks a free one")
-	cmd.Flags().StringVar(&o.attach.URL, "attach", o.attach.URL, "`address` of a running browser: ws://127.0.0.1:PORT/devtools/browser/ID")
-	cmd.Flags().StringVar(&o.attach.Profile, "attach-profile", o.attach.Profile, "`directory` of the profile of a running browser")
-	cmd.MarkFlagsMutuallyExclusive("attach", "attach-profile")
+	attachFlags(cmd, &o.attach)
+	cmd.Flags().Var(&o.level, "log-level", "log from this level on: debug, info, warn or error; also "+logLevelVar)
+	cmd.Flags().BoolVar(&o.quiet, "quiet", false, "log to the log file alone, not to standard error too")
 	return cmd
-}
-
-// chosen is what the command line says, whatever the environment says beside it.
-func chosen(cmd *cobra.Command, o browser.AttachOptions) browser.AttachOptions {
-	if cmd.Flags().Changed("attach") {
-		o.Profile = ""
-	} else {
-		o.URL = ""
-	}
-	return o
-}
-
-// checkAttach refuses an address that no browser has, before anything is
-// started. Whether the browser is there is found out when a call needs it.
-func checkAttach(o browser.AttachOptions) (browser.AttachOptions, error) {
-	if o.URL != "" {
-		_, err := browser.ParseEndpoint(o.URL)
-		return o, err
-	}
-	if o.Profile == "" {
-		return o, nil
-	}
-	var err error
-	o.Profile, err = filepath.Abs(o.Profile)
-	return o, err
 }
 
 // A daemon is the one process that owns the browser.
@@ -102,6 +74,7 @@ type daemon struct {
 	started time.Time
 	http    string // host:port
 	logger  *slog.Logger
+	secrets *redact.Redactor // what it knows stands in no log
 	worker  []string
 	attach  browser.AttachOptions
 }
@@ -125,7 +98,13 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
-	d := &daemon{started: time.Now(), logger: newLogger(a.stderr), control: &control.Server{Version: version}, worker: a.worker, attach: o.attach}
+	d := &daemon{started: time.Now(), secrets: redact.New(), control: &control.Server{Version: version}, worker: a.worker, attach: o.attach}
+	log, err := logfile.Open(logfile.Options{Path: dirs.Journal()})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, log.Close()) }()
+	d.logger = a.newLogger(o, log, d.secrets)
 	if d.parts, err = build(ctx, dirs, d); err != nil {
 		return err
 	}
@@ -193,8 +172,15 @@ func (d *daemon) Status() control.Status {
 // attaches reports whether the browser is the user's.
 func (d *daemon) attaches() bool { return d.attach.URL != "" || d.attach.Profile != "" }
 
-func newLogger(w io.Writer) *slog.Logger {
-	return slog.New(slog.NewTextHandler(w, nil))
+// newLogger logs to the file, as JSON, and to standard error, for a person or a
+// service manager; without secrets.
+func (a *app) newLogger(o serveOptions, file io.Writer, secrets *redact.Redactor) *slog.Logger {
+	opts := &slog.HandlerOptions{Level: o.level.Level, ReplaceAttr: secrets.Attr}
+	var h slog.Handler = slog.NewJSONHandler(file, opts)
+	if !o.quiet {
+		h = slog.NewMultiHandler(h, slog.NewTextHandler(a.stderr, opts))
+	}
+	return slog.New(h)
 }
 
 func (a *app) stopCmd() *cobra.Command {

@@ -32,6 +32,9 @@ import (
 
 // fail reports err.
 func (a *app) fail(err error) {
+	if errors.Is(err, errSaid) {
+		return
+	}
 	var e *abi.Error
 	if !errors.As(err, &e) {
 		e = &abi.Error{Code: abi.ErrInternal, Msg: err.Error()}

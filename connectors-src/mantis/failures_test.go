@@ -13,7 +13,7 @@ import (
 
 func TestFailures(t *testing.T) {
 	with := func(changes map[string]any) func(abi.Program) abi.Answer {
-		return always(sdktest.Data("bug", table(bugSchema(), bugFields(changes)), "files", optionTable(), "notes", table(noteSchema()), "history", table(historySchema())))
+		return always(sdktest.Data("bug", table(bugSchema(), bugFields(changes)), "files", fileTable(), "notes", table(noteSchema()), "history", table(historySchema())))
 	}
 	list := func(count string, rows ...map[string]any) func(abi.Program) abi.Answer {
 		return always(sdktest.Data("head", table(headSchema(), map[string]any{"count": count}), "bugs", table(rowSchema(), rows...)))
@@ -80,6 +80,21 @@ func changeForms(t *testing.T, h *sdktest.Host, resolution bool, after map[strin
 
 func resolved(id int, name string) map[string]any {
 	return map[string]any{"id": 11, "status_id": 80, "status": "resolved", "resolution_id": id, "resolution": name}
+}
+
+// TestHandlerIsKept: the number of the user is in a link that may have digits
+// before it.
+func TestHandlerIsKept(t *testing.T) {
+	ans := bugPage(true)
+	ans.Data["handler"] = sdktest.Data("x", abi.Table{Cols: []string{"link"}, Rows: [][]any{{base + "/view_user_page.php?id=5"}}}).Data["x"]
+	h := host(t, always(ans))
+	changeForms(t, h, true, map[string]any{"state": "resolved"})
+	if _, err := sdktest.Call[bugOutput](t, plugin(), h, "mantis.set_status", resolved(20, "fixed")); err != nil {
+		t.Fatal(err)
+	}
+	if s := h.Programs[2].Steps[1]; s.Op != abi.OpSelect || s.Value != "5" {
+		t.Errorf("the second step of the form is %+v", s)
+	}
 }
 
 func TestSetStatus(t *testing.T) {

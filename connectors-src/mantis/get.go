@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -149,24 +150,31 @@ func basics(res *sdk.Result, id int) (bug, error) {
 // FileSchema finds each attachment more than once: as an icon, as a name, and
 // folded and unfolded.
 func fileSchema() abi.Extraction {
-	schema := sdk.List(`a[href*="file_download.php?file_id="]`, sdk.IntAttr("id", "", "href"), sdk.Text("name", ""))
+	schema := sdk.List(`a[href*="file_download.php?file_id="]`, sdk.Attr("link", "", "href"), sdk.Text("name", ""))
 	schema.Empty = "#view-issue-page td.bug-id"
 	return schema
 }
 
 func files(res *sdk.Result) ([]choice, error) {
-	rows, err := sdk.Rows[choice](res, "files")
+	rows, err := sdk.Rows[struct {
+		Link string `json:"link"`
+		Name string `json:"name"`
+	}](res, "files")
+	if err != nil {
+		return nil, err
+	}
 	out := []choice{}
 	for _, r := range rows {
-		seen := r.Name == ""
-		for _, have := range out {
-			seen = seen || have.ID == r.ID
+		id, ok := linkID(r.Link, "file_id")
+		if !ok {
+			return nil, sdk.Drift("%q is no link to an attachment", r.Link)
 		}
-		if !seen {
-			out = append(out, r)
+		seen := func(have choice) bool { return have.ID == id }
+		if r.Name != "" && !slices.ContainsFunc(out, seen) {
+			out = append(out, choice{ID: id, Name: r.Name})
 		}
 	}
-	return out, err
+	return out, nil
 }
 
 func noteSchema() abi.Extraction {

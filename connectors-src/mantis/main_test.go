@@ -202,12 +202,21 @@ func optionTable(pairs ...any) abi.Table {
 	return out
 }
 
+// fileTable has the links to attachments as a page has them.
+func fileTable(pairs ...any) abi.Table {
+	out := abi.Table{Cols: []string{"link", "name"}, Rows: [][]any{}}
+	for p := range slices.Chunk(pairs, 2) {
+		out.Rows = append(out.Rows, []any{fmt.Sprintf("%s/file_download.php?file_id=%v&type=bug", base, p[0]), p[1]})
+	}
+	return out
+}
+
 func TestGetBug(t *testing.T) {
 	note := func(id int, date string, private bool, text string) map[string]any {
 		return map[string]any{"id": id, "author": "wchen", "submitted": date, "private": private, "text": text}
 	}
 	ans := sdktest.Data("bug", table(bugSchema(), bugFields(nil)),
-		"files", optionTable(3, "", 3, "Größe.csv", 3, "Größe.csv", 4, "b.txt"),
+		"files", fileTable(3, "", 3, "Größe.csv", 3, "Größe.csv", 4, "b.txt"),
 		"notes", table(noteSchema(), note(1, "2026-01-22 01:46 private", true, "\n\ta\n\n\u00a0b\t"), note(2, "2026-01-23 01:46", false, "\n\t\tc\t\t")),
 		"history", table(historySchema(), map[string]any{"date": "2026-11-30 14:09", "user": "administrator", "field": "Status", "change": "new => assigned"}),
 		"comment", true, "statuses", optionTable(20, "feedback", 80, "resolved"), "handlers", optionTable(3, "[Myself]", 0, "", 3, "mlindqvist"))
@@ -233,7 +242,7 @@ func TestGetBug(t *testing.T) {
 func bugPage(form bool) abi.Answer {
 	options := optionTable(0, "", 3, "mlindqvist", 20, "feedback", 80, "resolved")
 	return sdktest.Data("bug", table(bugSchema(), bugFields(nil)), "form", form, "handlers", options, "statuses", options,
-		"note", abi.Table{Cols: []string{"size"}, Rows: [][]any{{"5242880"}}}, "handler", abi.Table{Cols: []string{"id"}, Rows: [][]any{{nil}}},
+		"note", abi.Table{Cols: []string{"size"}, Rows: [][]any{{"5242880"}}}, "handler", abi.Table{Cols: []string{"link"}, Rows: [][]any{{nil}}},
 		"report", abi.Table{Cols: []string{"form", "project"}, Rows: [][]any{{2, "Web Portal"}}}, "categories", optionTable(1, "[All Projects] General"))
 }
 

@@ -55,7 +55,7 @@ func setStatus(ctx *sdk.Context, in statusInput) (bugOutput, error) {
 func offered(ctx *sdk.Context, in statusInput) (int, error) {
 	res, err := open(ctx, in.ID, sdk.Exists("form", statusForm+" select[name=new_status]"),
 		sdk.Extract("statuses", optionSchema(statusForm+" select[name=new_status]")),
-		sdk.Extract("handler", sdk.Fields(sdk.Optional(sdk.IntAttr("id", `#view-issue-page td.bug-assigned-to a[href*="view_user_page.php?id="]`, "href")))))
+		sdk.Extract("handler", sdk.Fields(sdk.Optional(sdk.Attr("link", `#view-issue-page td.bug-assigned-to a[href*="view_user_page.php?id="]`, "href")))))
 	if err != nil {
 		return 0, err
 	}
@@ -70,9 +70,16 @@ func offered(ctx *sdk.Context, in statusInput) (int, error) {
 		return 0, err
 	}
 	handler, err := sdk.Row[struct {
-		ID int `json:"id"`
+		Link *string `json:"link"`
 	}](res, "handler")
-	return handler.ID, err
+	if err != nil || handler.Link == nil {
+		return 0, err
+	}
+	id, ok := linkID(*handler.Link, "id")
+	if !ok {
+		return 0, sdk.Drift("%q is no link to a user", *handler.Link)
+	}
+	return id, nil
 }
 
 // FillForm keeps the handler as it is: for a bug that is nobody's the form

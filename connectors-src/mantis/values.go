@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -73,6 +74,17 @@ func text(shown string) string {
 		lines[i] = strings.Repeat(" ", (len(l)-len(rest))/len("\u00a0")) + rest
 	}
 	return strings.Join(lines, "\n")
+}
+
+// LinkID reads a number from a link's query. The address before it may have digits
+// too.
+func linkID(link, name string) (int, bool) {
+	u, err := url.Parse(link)
+	if err != nil {
+		return 0, false
+	}
+	id, err := strconv.Atoi(u.Query().Get(name))
+	return id, err == nil
 }
 
 func bugPath(id int) string { return "/view.php?id=" + strconv.Itoa(id) }

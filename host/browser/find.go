@@ -1,8 +1,12 @@
 package browser
 
 import (
+	"context"
 	"os/exec"
+	"regexp"
 	"runtime"
+	"strconv"
+	"time"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
 )
@@ -42,4 +46,46 @@ func installHint(goos string) string {
 		return "sudo apt-get install chromium"
 	}
 	return "install Chromium or Google Chrome, or name its path in the configuration"
+}
+
+// MinMajor is the oldest major version of Chromium that is promised to work.
+// Older ones lack commands that the guard stands on, such as
+// Network.emulateNetworkConditionsByRule, and fail when the first tab is opened.
+const MinMajor = 144
+
+// versionTimeout bounds how long a browser may take to say its version.
+const versionTimeout = 20 * time.Second
+
+// versionNumber matches the major version in what --version prints.
+var versionNumber = regexp.MustCompile(`\b([0-9]{2,4})\.[0-9]+\.[0-9]+\.[0-9]+\b`)
+
+// Version asks the program at path for its version and returns what it says and
+// its major version, 0 if it says none. Its error is an [abi.Error] with the
+// command that brings another one, if it can't be run or is too old.
+func Version(ctx context.Context, path string) (text string, major int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, path, "--version")
+	cmd.Env, cmd.WaitDelay = environment(), time.Second
+	out, err := cmd.Output()
+	if err != nil {
+		return "", 0, abi.Errorf(abi.ErrBrowserGone, "find browser", "%q does not say its version: %w", path, err).WithHint("%s", installHint(runtime.GOOS))
+	}
+	m := versionNumber.FindSubmatch(out)
+	if m == nil {
+		return abi.Shorten(string(out), 100), 0, nil
+	}
+	text = string(m[0])
+	if major, err = strconv.Atoi(string(m[1])); err == nil && major < MinMajor {
+		err = abi.Errorf(abi.ErrUnsupportedAction, "find browser", "%q has version %s, and %d is the oldest that works", path, text, MinMajor).
+			WithHint("%s", upgradeHint(runtime.GOOS))
+	}
+	return text, major, err
+}
+
+func upgradeHint(goos string) string {
+	if goos == "linux" {
+		return "sudo apt-get update && sudo apt-get install --only-upgrade chromium"
+	}
+	return "update Chromium or Google Chrome"
 }

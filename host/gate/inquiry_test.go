@@ -153,6 +153,18 @@ func TestTerminalIsFaster(t *testing.T) {
 	})
 }
 
+func TestRevokeTakesTheQuestionBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g, d := newGate(t, trusting()), newDialog()
+		got := callAsking(t.Context(), g, subject(), Inquiry{Ask: d.ask})
+		g.Revoke("c_1")
+		wantCode(t, "revoked", <-got, abi.ErrConfirmationRequired)
+		if d.dropped != 1 {
+			t.Errorf("dropped %d questions", d.dropped)
+		}
+	})
+}
+
 func TestApprovalAfterCancelDoesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, d := newGate(t, trusting()), newDialog()

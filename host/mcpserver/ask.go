@@ -77,7 +77,7 @@ func form(message string) mcp.ElicitationParams {
 		RequestedSchema: map[string]any{
 			"type": "object",
 			"properties": map[string]any{"approve": map[string]any{
-				"type": "boolean", "title": "Approve", "description": "Let this one call run, once.", "default": false,
+				"type": "boolean", "title": "Approve", "description": "Let this one call run, once. Accepting without it refuses.", "default": false,
 			}},
 			"required": []string{"approve"},
 		},
@@ -97,22 +97,32 @@ func (r *request) asker(out *outbox) func(context.Context, string) (bool, error)
 		return nil
 	}
 	return func(ctx context.Context, message string) (bool, error) {
-		id := "ask-" + rand.Text()
-		answer, forget := r.peer.expect(id)
-		defer forget()
-		if !out.push(requestFrame(id, string(mcp.MethodElicitationCreate), form(message))) {
-			return false, errors.New("the client can't be asked now")
+		params := form(message)
+		if r.session.ProtocolVersion() < mcp.LATEST_LEGACY_PROTOCOL_VERSION {
+			params.Mode = "" // there was one mode, without a name
 		}
-		select {
-		case result := <-answer:
-			if result == nil {
-				return false, errors.New("the client answered with an error")
-			}
-			return approves(result), nil
-		case <-ctx.Done():
-			out.push(notificationFrame(string(mcp.MethodNotificationCancelled), map[string]any{"requestId": id, "reason": "the question is over"}))
-			return false, ctx.Err()
+		result, err := r.ask(ctx, out, string(mcp.MethodElicitationCreate), params)
+		return err == nil && approves(result), err
+	}
+}
+
+// ask sends a request of ours to r's client and waits for its result.
+func (r *request) ask(ctx context.Context, out *outbox, method string, params any) (json.RawMessage, error) {
+	id := "ask-" + rand.Text()
+	answer, forget := r.peer.expect(id)
+	defer forget()
+	if !out.push(requestFrame(id, method, params)) {
+		return nil, errors.New("the client can't be asked now")
+	}
+	select {
+	case result := <-answer:
+		if result == nil {
+			return nil, errors.New("the client answered with an error")
 		}
+		return result, nil
+	case <-ctx.Done():
+		out.push(notificationFrame(string(mcp.MethodNotificationCancelled), map[string]any{"requestId": id, "reason": "the question is over"}))
+		return nil, ctx.Err()
 	}
 }
 

@@ -136,7 +136,7 @@ func (e *events) end() {
 // status is the HTTP status of a reply: in the new era, errors have their own.
 func status(last reply, modern bool) int {
 	switch {
-	case !modern || last.code == 0 || last.code == mcp.INTERNAL_ERROR || last.code == codeBusy:
+	case !modern || last.code == 0 || last.code == mcp.INTERNAL_ERROR || last.code == codeBusy || last.code == codeFailed:
 		return http.StatusOK
 	case last.code == mcp.METHOD_NOT_FOUND:
 		return http.StatusNotFound

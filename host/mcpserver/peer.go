@@ -54,6 +54,8 @@ type request struct {
 	out     stream
 	lists   lists     // what it asks for
 	err     *rpcError // what mcp-go can't express
+	// extended is the result that an Extension gave.
+	extended json.RawMessage
 }
 
 type requestKey struct{}
@@ -183,7 +185,7 @@ func (p *peer) dispatch(ctx context.Context, r *request) (answer mcp.JSONRPCMess
 			r.err = rpcErrorf(mcp.INTERNAL_ERROR, "internal error (incident %s)", incident)
 		}
 	}()
-	if r.err = r.prepare(ctx); r.err != nil {
+	if r.err = r.prepare(ctx); r.err != nil || p.srv.extendUnknown(ctx, r) {
 		return nil
 	}
 	ctx = p.srv.mcp.WithContext(ctx, r.session)
@@ -236,6 +238,9 @@ func forwarded(method mcp.MCPMethod) []string {
 func (p *peer) worded(r *request, answer mcp.JSONRPCMessage) reply {
 	if r.err != nil {
 		return errorReply(r.id, r.err)
+	}
+	if r.extended != nil {
+		return reply{frame: answerFrame(r.id, r.extended)}
 	}
 	switch a := answer.(type) {
 	case mcp.JSONRPCResponse:

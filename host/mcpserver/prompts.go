@@ -46,6 +46,9 @@ func (s *Server) getPrompt(ctx context.Context, _ mcp.GetPromptRequest) (*mcp.Ge
 	if !ok {
 		return nil, errors.New("BUG: prompt without its request")
 	}
+	if s.extend(ctx, r, nil) {
+		return &mcp.GetPromptResult{}, nil
+	}
 	name, ok := text(r.fields["name"])
 	if !ok {
 		return nil, r.fail(rpcErrorf(mcp.INVALID_PARAMS, "name must be a string"))

@@ -27,8 +27,8 @@ const (
 
 	proxyResource = "drawbridge://proxy" // the one resource that mcp-go knows
 	mimeJSON      = "application/json"
-	auditPage     = 25  // calls in one reading of the audit log
-	maxURI        = 512 // bytes
+	auditPage     = 25      // calls in one reading of the audit log
+	maxURI        = 2 << 10 // bytes
 )
 
 // A resourceKind is what a URI names.
@@ -112,6 +112,9 @@ func (s *Server) readResource(ctx context.Context, _ mcp.ReadResourceRequest) ([
 	r, ok := ctx.Value(requestKey{}).(*request)
 	if !ok {
 		return nil, errors.New("BUG: read without its request")
+	}
+	if s.extend(ctx, r, nil) {
+		return nil, nil
 	}
 	uri, ok := text(r.fields["uri"])
 	if !ok || len(uri) > maxURI {

@@ -236,3 +236,13 @@ func TestPages(t *testing.T) {
 		t.Errorf("of nothing: %v, %q, %v", part, next, err)
 	}
 }
+
+func FuzzCursor(f *testing.F) {
+	f.Add(cursor("resources/list", "drawbridge://audit"))
+	f.Add("")
+	f.Fuzz(func(t *testing.T, c string) {
+		if key, ok := openCursor("resources/list", c); ok && cursor("resources/list", key) != c {
+			t.Errorf("%q reads as %q", c, key)
+		}
+	})
+}

@@ -65,16 +65,19 @@ type Options struct {
 	// MaxCalls is how many calls of one principal run at a time; more wait
 	// their turn. The default is 256: calls that wait for a person are many.
 	MaxCalls int
+	// Extension answers what connectors can't; nil, and so in drawbridge, is none.
+	Extension Extension
 }
 
 // A Server serves any number of clients on any number of transports.
 type Server struct {
-	backend Backend
-	names   NameStyle
-	log     *slog.Logger
-	mcp     *server.MCPServer
-	hub     hub
-	seq     atomic.Int64 // ids of messages to mcp-go, never a client's
+	backend   Backend
+	extension Extension
+	names     NameStyle
+	log       *slog.Logger
+	mcp       *server.MCPServer
+	hub       hub
+	seq       atomic.Int64 // ids of messages to mcp-go, never a client's
 
 	maxCalls   int
 	maxPending int64 // bytes of messages on one byte stream; tests lower it
@@ -90,6 +93,7 @@ type Server struct {
 func New(b Backend, o Options) *Server {
 	s := &Server{
 		backend:    b,
+		extension:  o.Extension,
 		names:      NameStyle(or(string(o.ToolNames), string(NamesUnderscore))),
 		log:        o.Logger,
 		maxCalls:   o.MaxCalls,
@@ -103,17 +107,20 @@ func New(b Backend, o Options) *Server {
 	if s.maxCalls <= 0 {
 		s.maxCalls = 256
 	}
-	s.mcp = server.NewMCPServer(or(o.Name, "drawbridge"), or(o.Version, "0.0.0"),
+	more := []server.ServerOption{server.WithResourceCapabilities(s.extension != nil, true)}
+	if s.extension != nil {
+		more = append(more, server.WithLogging())
+	}
+	s.mcp = server.NewMCPServer(or(o.Name, "drawbridge"), or(o.Version, "0.0.0"), append(more,
 		server.WithToolCapabilities(true),
 		server.WithCacheHints(0, mcp.CacheScopePrivate),
 		server.WithInstructions(or(o.Instructions, defaultInstructions)),
 		server.WithToolFilter(listedTools),
-		server.WithResourceCapabilities(false, true),
 		server.WithPromptCapabilities(true),
 		server.WithCompletions(),
 		server.WithPromptCompletionProvider(completer{s}),
 		server.WithHooks(hooks()),
-	)
+	)...)
 	// One of each stands for all: see RATIONALE.md.
 	s.mcp.AddTool(mcp.NewTool(proxyTool), s.callTool)
 	s.mcp.AddPrompt(mcp.NewPrompt(proxyPrompt), s.getPrompt)

@@ -220,6 +220,9 @@ func (s *Server) callTool(ctx context.Context, _ mcp.CallToolRequest) (*mcp.Call
 	defer release()
 	out := &outbox{out: r.out}
 	defer out.close()
+	if s.extend(ctx, r, out) {
+		return &mcp.CallToolResult{}, nil
+	}
 	call.Progress = newProgress(r, out).report
 	call.Ask.Ask = r.asker(out)
 	res := s.call(ctx, call)

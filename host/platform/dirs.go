@@ -128,7 +128,11 @@ func (d Dirs) Profile() string { return filepath.Join(d.data, "profile") }
 // LockFile makes the daemon the only one, e.g. /home/ada/.local/state/drawbridge/daemon.lock.
 func (d Dirs) LockFile() string { return filepath.Join(d.state, "daemon.lock") }
 
-// LogFile takes the daemon's output, e.g. /home/ada/.local/state/drawbridge/daemon.log.
+// Journal is the daemon's log, e.g. /home/ada/.local/state/drawbridge/drawbridge.log.
+func (d Dirs) Journal() string { return filepath.Join(d.state, "drawbridge.log") }
+
+// LogFile takes what the daemon says beside its log, when it can't start or is
+// about to die, e.g. /home/ada/.local/state/drawbridge/daemon.log.
 func (d Dirs) LogFile() string { return filepath.Join(d.state, "daemon.log") }
 
 // AuditLog is e.g. /home/ada/.local/state/drawbridge/audit.db.

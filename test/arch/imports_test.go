@@ -27,6 +27,7 @@ var allowed = []struct{ pkg, imports string }{
 	{"registry", "abi/* signing github.com/hashicorp/go-version golang.org/x/sys"},
 	{"sandbox", "abi/* github.com/extism/go-sdk github.com/tetratelabs/wazero golang.org/x/sys"},
 	{"host/platform", "abi/* golang.org/x/sys"},
+	{"host/logfile", "abi/* host/platform"},
 	{"host/redact", "abi/*"},
 	{"host/guard", "abi/*"},
 	{"host/gate", "abi/* github.com/gowebpki/jcs"},
@@ -46,7 +47,7 @@ var allowed = []struct{ pkg, imports string }{
 	{"connectors-src/tracker/site/cmd/tracker-site", "connectors-src/tracker/site"},
 	{"connectors-src/requesttracker", "abi abi/sdk"},
 	{"connectors-src/mantis", "abi abi/sdk"},
-	{"cmd/drawbridge", "abi/* signing registry sandbox host/* connectors-src/tracker/site github.com/spf13/cobra golang.org/x/term github.com/creack/pty github.com/mark3labs/mcp-go"},
+	{"cmd/drawbridge", "abi/* signing registry sandbox host/* connectors-src/tracker/site github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term github.com/creack/pty github.com/mark3labs/mcp-go"},
 }
 
 type listed struct {

@@ -13,26 +13,39 @@ import (
 // An answer counts only for the settings that were shown: another one that was
 // changed while the person read would be granted unseen.
 func TestSettingsChangedWhileAPersonReads(t *testing.T) {
-	w := harness.New(t, harness.Options{})
-	w.Ready("connectors-src/tracker")
+	w := harness.New(t, harness.Options{NoSite: true})
+	text := strings.NewReplacer("    base_url: https://one.example", `    settings: [{name: base_url, type: url, title: Address, required: true}, {name: more_url, type: url, title: Another, required: true}]
+    base_url: "{base_url}"`, `["https://one.example/*"]`, `["{base_url}/*", "{more_url}/*"]`).Replace(string(tinyManifest("one")))
+	w.Publish([]byte(text), tinyModule("one"))
+	if err := w.AddRegistry(); err != nil {
+		t.Fatal(err)
+	}
 	install := func(set map[string]string, show func(host.Question) error) error {
-		_, err := w.Host.Install(t.Context(), harness.Namespace+"/tracker", set, show, func(string) {})
+		_, err := w.Host.Install(t.Context(), "acme/one", set, show, func(string) {})
 		return err
 	}
+	if err := install(map[string]string{"base_url": "https://a.example", "more_url": "https://b.example"}, w.Agree); err != nil {
+		t.Fatal(err)
+	}
 	meanwhile := func(q host.Question) error {
-		if err := install(map[string]string{"base_url": "http://other.localhost:1"}, w.Agree); err != nil {
+		if err := install(map[string]string{"base_url": "https://evil.example"}, w.Agree); err != nil {
 			t.Errorf("an install beside an open question: %v", err)
 		}
 		return w.Agree(q)
 	}
-	if err := install(map[string]string{"assets_url": "http://assets.localhost:1"}, meanwhile); !errors.Is(err, abi.ErrConfirmationRequired) {
+	if err := install(map[string]string{"more_url": "https://c.example"}, meanwhile); !errors.Is(err, abi.ErrConfirmationRequired) {
 		t.Errorf("got %v, want confirmation_required", err)
 	}
-	if err := install(map[string]string{"base_url": w.Site.AppURL()}, w.Agree); err != nil {
-		t.Fatal(err)
+	// What was refused was not kept: the same asks again, and shows what is there now.
+	shown := ""
+	err := install(map[string]string{"more_url": "https://c.example"}, func(q host.Question) error {
+		shown = strings.Join(q.Lines, "\n")
+		return w.Agree(q)
+	})
+	if err != nil || !strings.Contains(shown, "https://evil.example") || !strings.Contains(shown, "https://c.example") {
+		t.Errorf("%v, and it was shown:\n%s", err, shown)
 	}
-	w.Login("tracker", "alice")
-	harness.Result[issueList](w, "tracker_list", map[string]any{}) // with the assets' address as it was
+	wantAnswer(w, "one")
 }
 
 // What can't be written down is not said to be: a caller is told to look where

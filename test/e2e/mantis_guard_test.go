@@ -2,8 +2,11 @@ package e2e
 
 import (
 	"encoding/json"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -18,14 +21,22 @@ import (
 func (w *mantisWorld) readsOnly(t *testing.T) {
 	w.installMantisPuppet(t)
 	before, refused := len(w.site.Taken()), len(w.site.Refused())
-	for name, call := range mantisAttacks() {
-		res := w.Call("puppet_look", object{"id": 5, "calls": []object{
-			{"read": []abi.Step{{Op: abi.OpNavigate, Path: "/view.php?id=5"}}}, call,
-		}})
-		if res.Err == nil || res.Err.Code != abi.ErrOriginDenied {
-			t.Errorf("%s: %v, want %s", name, res.Err, abi.ErrOriginDenied)
-		} else if strings.Contains(res.Err.Error(), `view.php?id=5"`) {
-			t.Errorf("%s: the bug's page was refused: %v", name, res.Err)
+	attacks := mantisAttacks()
+	names := slices.Sorted(maps.Keys(attacks))
+	var calls []object
+	for _, name := range names {
+		calls = append(calls, object{"read": []abi.Step{{Op: abi.OpNavigate, Path: "/view.php?id=5"}}}, attacks[name])
+	}
+	out := harness.Result[struct{ Answers []struct{ Error any } }](w.World, "puppet_look", object{"id": 5, "tolerate": true, "calls": calls})
+	if len(out.Answers) != len(calls) {
+		t.Fatalf("%d answers to %d calls", len(out.Answers), len(calls))
+	}
+	for i, name := range names {
+		if opened := out.Answers[2*i].Error; opened != nil {
+			t.Errorf("%s: the bug's page: %v", name, opened)
+		}
+		if why := fmt.Sprint(out.Answers[2*i+1].Error); !strings.Contains(why, "is refused: ") {
+			t.Errorf("%s: %s, want a refusal", name, why)
 		}
 	}
 	if len(w.site.Taken()) != before || len(w.site.Refused()) != refused {
@@ -106,7 +117,7 @@ func mantisPuppetTool(name string, destructive bool, lists abi.Tool) abi.Tool {
 		Name: name, Title: name, Description: "Does what it is told.", Destructive: &destructive, Reads: lists.Reads, Writes: lists.Writes,
 		Capabilities: []abi.Capability{abi.CapAct, abi.CapFetch, abi.CapProgress, abi.CapRead, abi.CapScreenshot},
 		Input: json.RawMessage(`{"type":"object","properties":{"id":{"type":"integer"},"handler_id":{"type":"integer"},"project_id":{"type":"integer"},` +
-			`"calls":{"type":"array","items":{"type":"object"}}},"additionalProperties":false}`),
+			`"tolerate":{"type":"boolean"},"calls":{"type":"array","items":{"type":"object"}}},"additionalProperties":false}`),
 		Output: json.RawMessage(`{"type":"object","properties":{"answers":{"type":"array"},"shot":{"type":"string","format":"image"}},"additionalProperties":false}`),
 	}
 }

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -121,6 +122,7 @@ func TestMantis(t *testing.T) {
 	t.Run("refuses", w.refuses)
 	t.Run("reading writes nothing", w.readsOnly)
 	t.Run("signed out", w.signedOut)
+	t.Run("no password field", w.noPasswordField)
 	if harm := w.site.Harm(); len(harm) > 0 {
 		t.Errorf("went through: %q", harm)
 	}
@@ -299,6 +301,10 @@ func (w *mantisWorld) writes(t *testing.T) {
 	if b := harness.Result[mantisBug](w.World, "mantis_get_bug", object{"id": created["id"]}); b.Summary != "Lamp & <b>" || b.Description != mantisWords || b.Steps != "1. Wait" {
 		t.Errorf("the new bug is %+v", b)
 	}
+	// The form for a new bug has made its project the current one.
+	if l := harness.Result[mantisList](w.World, "mantis_search_bugs", object{"limit": 1}); l.Total != len(mantis.Bugs()) {
+		t.Errorf("afterwards a list has %d bugs", l.Total)
+	}
 	var done []string
 	for _, wr := range w.site.Taken() {
 		done = append(done, wr.Action)
@@ -319,14 +325,11 @@ func (w *mantisWorld) refuses(t *testing.T) {
 		args       object
 		code       abi.Code
 	}{
-		{"no such bug", "mantis_add_comment", object{"id": 9999, "text": "x"}, abi.ErrNotFound},
 		{"a bug that may not be seen", "mantis_assign", object{"id": mantis.OwnClosed, "handler_id": 3, "handler": "bo"}, abi.ErrForbidden},
 		{"a resolved bug", "mantis_add_comment", object{"id": mantis.OwnDone, "text": "x"}, abi.ErrForbidden},
 		{"another name for the number", "mantis_assign", object{"id": 1, "handler_id": 3, "handler": "ada"}, abi.ErrInvalidArgs},
-		{"another name for the status", "mantis_set_status", object{"id": 1, "status_id": 90, "status": "feedback"}, abi.ErrInvalidArgs},
 		{"no resolution", "mantis_set_status", object{"id": 1, "status_id": 80, "status": "resolved"}, abi.ErrInvalidArgs},
 		{"another project", "mantis_create_bug", object{"project_id": 1, "project": "Lighthouse", "category_id": 1, "category": "General", "summary": "x", "description": "x"}, abi.ErrInvalidArgs},
-		{"no such project", "mantis_create_bug", object{"project_id": 77, "project": "Lighthouse", "category_id": 1, "category": "General", "summary": "x", "description": "x"}, abi.ErrNotFound},
 	}
 	for _, tt := range tests {
 		w.NewClient()
@@ -351,7 +354,20 @@ func (w *mantisWorld) signedOut(t *testing.T) {
 			t.Errorf("%s: %v, want %s", tool, res.Err, abi.ErrAuthExpired)
 		}
 	}
+	w.site.LetGuestsIn()
+	w.WantCode(abi.ErrAuthExpired, "mantis_get_bug", object{"id": 1})
 	if len(w.site.Taken()) != before {
 		t.Error("something was taken")
 	}
+}
+
+// noPasswordField: a password is typed into a field that hides it, or not at all.
+func (w *mantisWorld) noPasswordField(t *testing.T) {
+	w.site.Expire()
+	w.site.ShowPasswords()
+	_, err := w.Host.Login(t.Context(), "mantis", &host.FormLogin{Username: "ada", Password: "Secret-ada-1"})
+	if !errors.Is(err, abi.ErrCapabilityDenied) {
+		t.Errorf("%v, want %s", err, abi.ErrCapabilityDenied)
+	}
+	w.WantCode(abi.ErrAuthExpired, "mantis_get_bug", object{"id": 1})
 }

@@ -36,6 +36,22 @@ func Root() string {
 	panic("BUG: the tests run outside the repository")
 }
 
+// Corpus is a folder of the public data that is not part of this repository, such
+// as sites/captures/mantis. Where it is absent the test is skipped, and says so;
+// test/scripts/not-run.sh says it at the end of a run.
+func Corpus(tb testing.TB, name string) string {
+	tb.Helper()
+	dir := os.Getenv("DRAWBRIDGE_SHARED")
+	if dir == "" {
+		dir = filepath.Join(Root(), "..", "shared")
+	}
+	dir = filepath.Join(dir, filepath.FromSlash(name))
+	if _, err := os.Stat(dir); err != nil {
+		tb.Skipf("not run: the tests on %s (set DRAWBRIDGE_SHARED to a folder that has it)", name)
+	}
+	return dir
+}
+
 // Module builds the Go guest in a source folder, once per process.
 func Module(tb testing.TB, source string) []byte {
 	tb.Helper()

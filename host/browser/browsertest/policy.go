@@ -119,7 +119,9 @@ func testSchemes(t *testing.T, s Subject) {
 // testRequests shows what a policy is told of a request.
 func testRequests(t *testing.T, s Subject) {
 	site := NewSite(t)
-	site.HTML("/form", `<title>form</title><meta name=csrf content=meta-token-1><body>
+	// Many forms that repeat one token don't crowd out another's.
+	repeated := strings.Repeat("<form><input type=hidden value=repeated-token></form>", 300)
+	site.HTML("/form", `<title>form</title><meta name=csrf content=meta-token-1><body>`+repeated+`
 <form method=post action=/post><input type=hidden name=token value=hidden-token-1><input name=a value="é ü"><textarea name=b>x
 y</textarea><button id=url>url</button></form>
 <form method=post action=/post enctype=multipart/form-data><input name=a value="é"><input type=file name=f><button id=multi>multi</button></form>

@@ -187,14 +187,15 @@ function controlValue(element) {
 }
 
 // tokens lists the values that a page holds for its own requests: hidden fields
-// and meta elements.
+// and meta elements. A page with a form for each of a hundred comments repeats
+// the same few.
 function tokens() {
-  const found = [];
+  const found = new Set();
   for (const e of all(document, "input[type=hidden], meta[content]")) {
     const v = dom.tag(e) === "meta" ? dom.attr(e, "content") : controlValue(e);
-    if (v && v.length >= 8 && v.length <= 4096 && found.length < 256) found.push(v);
+    if (v && v.length >= 8 && v.length <= 4096 && found.size < 256) found.add(v);
   }
-  return found;
+  return Array.from(found);
 }
 
 // A Raw is JSON already.

@@ -127,7 +127,7 @@ func (x *exchange) statusPage(w Write) {
 	handler := b.handlerID
 	if !b.handlerSet {
 		edit(x.pages.views[id], func(doc *html.Node) {
-			handler = strconv.Itoa(number(attr(find(find(doc, cellOf("bug-assigned-to")), byTag("a")), "href")))
+			handler = strconv.Itoa(userOf(find(doc, cellOf("bug-assigned-to"))))
 		})
 	}
 	if handler == "0" || handler == "" {

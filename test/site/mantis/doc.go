@@ -10,7 +10,7 @@
 //
 // Pages come from two places: [Own], a small set that is part of this package, and
 // [Recorded], a folder of pages and requests that were recorded from a real
-// MantisBT and are no part of this repository. [Harm] is what went through by GET
+// MantisBT and are no part of this repository. [Site.Harm] is what went through by GET
 // though it changes something, as in MantisBT itself.
 //
 // Start at site.go, then writes.go.

@@ -103,6 +103,12 @@ func number(s string) int {
 	return n
 }
 
+// userOf is the number of the user whom a cell links to, or 0.
+func userOf(cell *html.Node) int {
+	_, id, _ := strings.Cut(attr(find(cell, byTag("a")), "href"), "view_user_page.php?id=")
+	return number(id)
+}
+
 func empty(n *html.Node) {
 	for n.FirstChild != nil {
 		n.RemoveChild(n.FirstChild)

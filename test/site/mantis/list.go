@@ -17,6 +17,12 @@ func (x *exchange) setFilter() {
 	if q.Get("temporary") != "y" || q.Get("type") != "1" {
 		x.harm = append(x.harm, "GET /view_all_set.php?"+x.r.URL.RawQuery)
 	}
+	if q.Get("view_type") != "advanced" { // the simple view shows the project chosen last in this browser
+		q.Del("project_id[]")
+		if c, err := x.r.Cookie("MANTIS_PROJECT_COOKIE"); err == nil {
+			q.Set("project_id[]", c.Value)
+		}
+	}
 	key := fmt.Sprintf("6b0d%09x", 0x83ae7e254+len(x.session.filters))
 	x.session.filters[key] = q
 	x.redirect("/view_all_bug_page.php?filter=" + key)

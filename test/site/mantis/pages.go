@@ -134,7 +134,7 @@ func parseRows(page []byte) ([]row, error) {
 			return nil, err
 		}
 		r.status = number(attr(find(cell("status"), byTag("i")), "class"))
-		r.handler = number(attr(find(cell("status"), byTag("a")), "href"))
+		r.handler = userOf(cell("status"))
 		rows = append(rows, r)
 	}
 	return rows, nil

@@ -30,6 +30,8 @@ type Site struct {
 	taken    []Write
 	refused  []string
 	harm     []string
+	plain    bool // the password shows
+	guests   bool // whoever is not signed in is let in
 }
 
 // A User is an account.
@@ -82,6 +84,20 @@ func (s *Site) Expire() {
 	clear(s.logins)
 }
 
+// ShowPasswords makes the field for the password one that shows what is typed.
+func (s *Site) ShowPasswords() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.plain = true
+}
+
+// LetGuestsIn shows pages to whoever is not signed in, as the anonymous account.
+func (s *Site) LetGuestsIn() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.guests = true
+}
+
 // Taken are the requests that changed something, in order.
 func (s *Site) Taken() []Write {
 	s.mu.Lock()
@@ -119,7 +135,7 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case x.static(), x.login():
 	case r.Method == http.MethodPost:
 		x.post()
-	case !x.signedIn:
+	case !x.signedIn && !s.guests:
 		x.redirect("/login_page.php?return=" + url.QueryEscape(r.URL.RequestURI()))
 	case r.Method == http.MethodGet:
 		x.get()

@@ -2,6 +2,7 @@ package mantis
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/rand"
 	"net/http"
 	"regexp"
@@ -35,7 +36,11 @@ func (x *exchange) page(status int, html []byte) {
 		return []byte(string(p[1]) + string(p[2]) + "_token=" + fresh(string(p[2]), string(p[3])))
 	})
 	html = bytes.ReplaceAll(html, []byte(recordedAt), []byte(x.base))
-	html = bytes.ReplaceAll(html, []byte("[[login]]"), []byte(x.user.Login))
+	html = bytes.ReplaceAll(html, []byte("[[login]]"), []byte(cmp.Or(x.user.Login, "guest")))
+	if !x.signedIn {
+		offer := `<div id="breadcrumbs">anonymous <a href="/login_page.php?return=x">Login</a></div><div class="page-content">`
+		html = bytes.Replace(html, []byte(`<div class="page-content">`), []byte(offer), 1)
+	}
 	x.w.Header().Set("Content-Type", "text/html; charset=UTF-8")
 	x.w.WriteHeader(status)
 	_, _ = x.w.Write(html)
@@ -64,7 +69,11 @@ func (x *exchange) login() bool {
 			x.refuse("the token is not one of this form")
 			return true
 		}
-		x.page(http.StatusOK, bytes.ReplaceAll(x.pages.password, []byte("[[username]]"), []byte(escape(x.r.FormValue("username")))))
+		page := bytes.ReplaceAll(x.pages.password, []byte("[[username]]"), []byte(escape(x.r.FormValue("username"))))
+		if x.plain {
+			page = bytes.Replace(page, []byte(`type="password"`), []byte(`type="text"`), 1)
+		}
+		x.page(http.StatusOK, page)
 	case path == "/login.php" && post:
 		x.signIn()
 	default:

@@ -1,0 +1,228 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/host/audit"
+	"github.com/drawbridge-mcp/drawbridge/host/clientconfig"
+	"github.com/drawbridge-mcp/drawbridge/host/control"
+	"github.com/drawbridge-mcp/drawbridge/host/platform"
+	"github.com/drawbridge-mcp/drawbridge/registry"
+)
+
+// checkFiles looks whether anybody else may read or write what drawbridge keeps:
+// tokens' hashes, keys, settings, logs, and the socket that commands use.
+func checkFiles(dirs platform.Dirs) []finding {
+	var found []finding
+	for _, path := range []string{
+		dirs.ClientsFile(), dirs.SettingsFile(), dirs.AuditKey(), dirs.AuditLog(), dirs.LockFile(), dirs.LogFile(), dirs.Journal(),
+		filepath.Join(dirs.Data(), "lock.json"),
+	} {
+		if err := platform.CheckFile(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			found = append(found, verdict("file", "", err))
+		}
+	}
+	if info, err := os.Lstat(dirs.Socket()); err == nil && info.Mode().Perm()&0o077 != 0 {
+		err := abi.Errorf(abi.ErrForbidden, "", "the socket %q may be used by others (mode %04o)", dirs.Socket(), info.Mode().Perm()).
+			WithHint("chmod 600 %s", dirs.Socket())
+		found = append(found, verdict("file", "", err))
+	}
+	if len(found) == 0 {
+		found = append(found, verdict("files", "only their owner may read them", nil))
+	}
+	return found
+}
+
+// checkDaemon looks at the daemon's lock, whether it answers, and at its port.
+func (a *app) checkDaemon(ctx context.Context, dirs platform.Dirs) []finding {
+	info, held, err := platform.ReadLock(dirs.LockFile())
+	if err != nil {
+		return []finding{verdict("daemon", "", err)}
+	}
+	found := checkOthers(dirs, info, held)
+	if !held {
+		return append(found, verdict("daemon", idleDetail(dirs), nil), a.checkPort(ctx))
+	}
+	if err := a.sameVersion(info); err != nil {
+		return append(found, verdict("daemon", "", err))
+	}
+	st, err := a.askStatus(ctx, info)
+	if err != nil {
+		err = abi.Errorf(abi.ErrTimeout, "", "process %d holds the daemon's lock and does not answer: %w", info.PID, err).
+			WithHint("drawbridge stop, or kill -9 %d", info.PID)
+		return append(found, verdict("daemon", "", err))
+	}
+	found = append(found, verdict("daemon", fmt.Sprintf("process %d, MCP at http://%s/mcp, %d tools", st.PID, st.HTTP, st.Tools), nil))
+	plugins := make([]string, 0, len(st.Problem))
+	for name := range st.Problem {
+		plugins = append(plugins, name)
+	}
+	slices.Sort(plugins)
+	for _, name := range plugins {
+		found = append(found, finding{Check: "plugin " + name, Detail: st.Problem[name].Message, Hint: st.Problem[name].Hint})
+	}
+	return found
+}
+
+// doctorPatience is how long a daemon may take to say how it is.
+const doctorPatience = 10 * time.Second
+
+// askStatus asks the daemon that holds the lock, and starts none.
+func (a *app) askStatus(ctx context.Context, info platform.LockInfo) (st control.Status, err error) {
+	ctx, cancel := context.WithTimeout(ctx, doctorPatience)
+	defer cancel()
+	c := &control.Client{Dial: func(ctx context.Context) (net.Conn, error) { return platform.Dial(ctx, info.Socket) }}
+	return st, c.Call(ctx, "status", struct{}{}, &st)
+}
+
+// idleDetail says that no daemon runs, and whether the last one was killed: what
+// it left in its lock file is nobody's lock.
+func idleDetail(dirs platform.Dirs) string {
+	detail := "not running; the first command starts it"
+	if info, err := os.Stat(dirs.LockFile()); err == nil && info.Size() > 0 {
+		detail += " (the last one was killed; what it left behind means nothing)"
+	}
+	return detail
+}
+
+// checkOthers finds daemons that serve these directories beside the one that
+// holds the lock: the lock file was removed under them.
+func checkOthers(dirs platform.Dirs, info platform.LockInfo, held bool) []finding {
+	list, err := platform.OwnProcesses(func(args []string) bool {
+		return len(args) > 1 && slices.Contains(args[1:], "serve") && strings.Contains(filepath.Base(args[0]), "drawbridge")
+	})
+	if err != nil {
+		return []finding{verdict("daemons", "", err)}
+	}
+	var found []finding
+	for _, p := range list {
+		of, err := platform.NewDirs(func(name string) string { return p.Env[name] })
+		if err != nil || of.LockFile() != dirs.LockFile() || held && p.PID == info.PID {
+			continue
+		}
+		err = abi.Errorf(abi.ErrUnsupportedAction, "", "process %d serves the same directories and does not hold their lock: its lock file was removed", p.PID).
+			WithHint("kill %d", p.PID)
+		found = append(found, verdict("second daemon", "", err))
+	}
+	return found
+}
+
+// checkPort looks whether the daemon could listen.
+func (a *app) checkPort(ctx context.Context) finding {
+	port := defaultPort
+	if v, err := strconv.Atoi(a.getenv(httpPortVar)); err == nil {
+		port = v
+	}
+	if port == 0 {
+		return verdict("port", "any that is free", nil)
+	}
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	if err != nil {
+		err = abi.Errorf(abi.ErrUnsupportedAction, "", "another program has port %d of 127.0.0.1: %w", port, err).
+			WithHint("export %s=%d, or end that program", httpPortVar, port+1)
+		return verdict("port", "", err)
+	}
+	return verdict("port", fmt.Sprintf("%d is free", port), l.Close())
+}
+
+// checkTrust looks at the registries' snapshots and at the clock that they are
+// judged by.
+func checkTrust(ctx context.Context, dirs platform.Dirs) []finding {
+	now := time.Now()
+	client, err := registry.New(registry.Config{Dir: dirs.Data()})
+	if err != nil {
+		return []finding{verdict("registries", "", err)}
+	}
+	list, err := client.Registries()
+	var found []finding
+	if err != nil {
+		f := verdict("registries", "", err)
+		f.Hint = "remove that file's directory, then drawbridge registry add URL FINGERPRINT again"
+		found = append(found, f)
+	}
+	clock := checkClock(ctx, dirs, now)
+	for _, r := range list {
+		switch {
+		case now.Before(r.NotBefore()):
+			clock = verdict("clock", "", clockFault(now, fmt.Sprintf("the snapshot of registry %q is from %s or later", r.ID, r.NotBefore().Format(time.DateTime))))
+		case !now.Before(r.Expires):
+			err := abi.Errorf(abi.ErrUntrusted, "", "snapshot %d of registry %q expired at %s: nothing new can be installed from it", r.Snapshot, r.ID, r.Expires.Format(time.DateTime)).
+				WithHint("drawbridge search, which fetches the newest; if there is none, its maintainer runs drawbridge registry refresh")
+			found = append(found, verdict("registry "+r.ID, "", err))
+		default:
+			found = append(found, verdict("registry "+r.ID, fmt.Sprintf("snapshot %d, good until %s", r.Snapshot, r.Expires.Format(time.DateTime)), nil))
+		}
+	}
+	return append([]finding{clock}, found...)
+}
+
+// maxClockSkew is how far a row of the audit log may lie ahead of the clock.
+const maxClockSkew = 10 * time.Minute
+
+// checkClock compares the clock with the newest thing that was written down.
+func checkClock(ctx context.Context, dirs platform.Dirs, now time.Time) finding {
+	detail := now.Format(time.DateTime)
+	log, err := audit.OpenReader(ctx, auditOptions(dirs))
+	if err != nil {
+		return verdict("clock", detail, nil) // nothing was written down yet
+	}
+	defer func() { _ = log.Close() }()
+	last, err := log.List(ctx, audit.Filter{Limit: 1})
+	if err == nil && len(last) == 1 && last[0].At.After(now.Add(maxClockSkew)) {
+		return verdict("clock", "", clockFault(now, "the last row of the audit log is of "+last[0].At.Format(time.DateTime)))
+	}
+	return verdict("clock", detail, nil)
+}
+
+func clockFault(now time.Time, because string) error {
+	return abi.Errorf(abi.ErrUntrusted, "", "the clock shows %s, and %s: it is wrong", now.Format(time.DateTime), because).
+		WithHint("sudo timedatectl set-ntp true, or set the clock as your system does it")
+}
+
+// checkClients looks whether the MCP clients that know drawbridge start this one.
+func (a *app) checkClients() []finding {
+	exe, err := executable()
+	if err != nil {
+		return []finding{verdict("clients", "", err)}
+	}
+	var found []finding
+	for _, c := range clientconfig.Clients() {
+		file := c.File(a.environment())
+		_, text, _, err := readClientFile(file)
+		if file == "" || err != nil || text == nil {
+			continue // it is not in use here
+		}
+		command, ok := c.Command(string(text))
+		if !ok || command == "" {
+			continue
+		}
+		found = append(found, verdict("client "+c.ID, command, checkCommand(c, file, command, exe)))
+	}
+	return found
+}
+
+// checkCommand compares what a client starts with this program.
+func checkCommand(c clientconfig.Client, file, command, exe string) error {
+	path, err := exec.LookPath(command)
+	mend := "drawbridge mcp --print-config " + c.ID + " --write"
+	switch {
+	case err != nil:
+		return abi.Errorf(abi.ErrNotFound, "", "%q makes %s start %q, which can't be run: %w", file, c.Title, command, err).WithHint("%s", mend)
+	case !sameFile(path, exe):
+		return abi.Errorf(abi.ErrUnsupportedAction, "", "%q makes %s start %q, and this is %q", file, c.Title, path, exe).WithHint("%s", mend)
+	}
+	return nil
+}

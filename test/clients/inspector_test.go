@@ -1,0 +1,129 @@
+package clients
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/drawbridge-mcp/drawbridge/test/nodejs"
+)
+
+// An inspector is the Inspector's command line, connected in one way.
+type inspector struct {
+	node, program, home string
+	era                 string
+	at                  target
+}
+
+func TestInspector(t *testing.T) {
+	program := filepath.Join(nodejs.Packages(t, "clients"), "@modelcontextprotocol", "inspector", "clients", "cli", "build", "index.js")
+	node, home := nodejs.Node(t), t.TempDir()
+	var several crowd
+	defer several.Wait()
+	for _, era := range []string{"legacy", "modern", "auto"} {
+		for _, transport := range []string{"stdio", "http"} {
+			several.run(t, era+" "+transport, func(t *testing.T) {
+				t.Helper()
+				i := inspector{node, program, home, era, newTarget(t, transport)}
+				i.list(t)
+				i.structured(t)
+				if era != "auto" { // each check costs a start of Node
+					return
+				}
+				i.parallel(t)
+				i.image(t)
+				if transport == "http" {
+					i.unconfirmed(t)
+				}
+			})
+		}
+	}
+}
+
+// run runs the Inspector once and returns what it printed, on both streams.
+func (i inspector) run(t *testing.T, args ...string) (stdout, stderr string, err error) {
+	t.Helper()
+	all := []string{i.program, "--protocol-era", i.era, "--format", "json", "-q"}
+	if i.at.URL != "" {
+		all = append(all, "--server-url", i.at.URL, "--transport", "http", "--header", "Authorization: Bearer "+i.at.Token)
+	}
+	all = append(all, args...)
+	if i.at.Command != "" {
+		for name, v := range i.at.Env {
+			all = append(all, "-e", name+"="+v)
+		}
+		all = append(all, "--", i.at.Command)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, i.node, all...)
+	cmd.WaitDelay = time.Second
+	cmd.Env = append(os.Environ(), "HOME="+i.home)
+	var out, errs strings.Builder
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	err = cmd.Run()
+	return out.String(), errs.String(), err
+}
+
+// call calls a tool and reads the result.
+func (i inspector) call(t *testing.T, tool, args string) (r struct {
+	Content           []struct{ Type, Text, Data, MimeType string }
+	StructuredContent json.RawMessage
+	IsError           bool
+},
+) {
+	t.Helper()
+	stdout, stderr, err := i.run(t, "--method", "tools/call", "--tool-name", tool, "--tool-args-json", args)
+	var envelope struct{ Result any }
+	envelope.Result = &r
+	if jsonErr := json.Unmarshal([]byte(stdout), &envelope); jsonErr != nil || (err != nil) != r.IsError || len(r.Content) == 0 {
+		t.Fatalf("%s: %v %v\n%.500s\n%.500s", tool, err, jsonErr, stdout, stderr)
+	}
+	return r
+}
+
+func (i inspector) list(t *testing.T) {
+	t.Helper()
+	stdout, stderr, err := i.run(t, "--strict", "--method", "tools/list")
+	if err != nil || strings.Count(stdout, `"name":"fixture_`) != 11 {
+		t.Errorf("list: %v\n%.500s\n%.500s", err, stdout, stderr)
+	}
+}
+
+func (i inspector) structured(t *testing.T) {
+	t.Helper()
+	if r := i.call(t, "fixture_list", "{}"); string(r.StructuredContent) != `{"rows":[{"id":7,"title":"ä <b>"}]}` {
+		t.Errorf("structured: %s", r.StructuredContent)
+	}
+}
+
+func (i inspector) parallel(t *testing.T) {
+	t.Helper()
+	stdout, stderr, err := i.run(t, "--method", "tools/call", "--tool-name", "fixture_echo", "--tool-args-json", `{"n":3}`,
+		"--load", "--load-concurrency", "64", "--load-requests", "64")
+	if err != nil || !strings.Contains(stdout, `"ok":64,"toolErrors":0,"errors":0`) {
+		t.Errorf("64 at once: %v\n%.500s\n%.500s", err, stdout, stderr)
+	}
+}
+
+func (i inspector) image(t *testing.T) {
+	t.Helper()
+	r := i.call(t, "fixture_image", "{}")
+	if png, err := base64.StdEncoding.DecodeString(r.Content[0].Data); err != nil || !strings.HasPrefix(string(png), "\x89PNG") || r.Content[0].MimeType != "image/png" {
+		t.Errorf("image: %+v", r)
+	}
+}
+
+// unconfirmed calls what destroys: the command line shows no forms.
+func (i inspector) unconfirmed(t *testing.T) {
+	t.Helper()
+	if r := i.call(t, "fixture_delete", `{"id":1}`); !r.IsError || !strings.HasPrefix(r.Content[0].Text, "confirmation_required: ") {
+		t.Errorf("unconfirmed: %+v", r)
+	}
+}
