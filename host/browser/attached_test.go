@@ -226,7 +226,7 @@ func TestAttachToAnotherProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer mute.Close()
+	defer mute.Close() //nolint:errcheck // nothing was written
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 	_, err = browser.Attach(ctx, browser.AttachOptions{URL: address(mute)})
