@@ -42,14 +42,16 @@ type Environment struct {
 // of its own: a call may wait 45 s for a person and then run for 120.
 const toolTimeout = 180
 
-// Clients is the table of clients, sorted by id. Each format was compared with
-// the client's documentation:
+// Clients is the table of clients, sorted by id. Where each format is documented:
 //
 //	claude  https://code.claude.com/docs/en/mcp (user scope: ~/.claude.json)
 //	codex   https://developers.openai.com/codex/mcp (tool_timeout_sec is 60 by default)
 //	cursor  https://cursor.com/docs/mcp (global: ~/.cursor/mcp.json)
 //	gemini  https://geminicli.com/docs/tools/mcp-server (timeout is 10 min by default)
 //	vscode  https://code.visualstudio.com/docs/copilot/reference/mcp-configuration (user profile)
+//
+// Those of Gemini and VS Code were compared with these pages, the others with what
+// third parties quote of them.
 func Clients() []Client {
 	return []Client{
 		{
