@@ -37,7 +37,7 @@ test: deps deps-npm ## all tests, with real Chromium, real Git, real keys and ot
 	$(GO) test -race -shuffle=on -timeout 25m -p 1 $$($(GO) list ./... | grep -E '$(BROWSERS)')
 	@test/scripts/not-run.sh
 
-test-browser: deps ## the browser suite whole and long, launched and attached
+test-browser: deps ## the browser suite whole and long, launched and attached; DRAWBRIDGE_HEADED=1 attaches to one with windows
 	DRAWBRIDGE_LONG=1 $(GO) test -race -timeout 20m -run 'TestLaunch$$|TestAttach$$' ./host/browser
 
 test-sites: deps build ## end-to-end tests against Request Tracker from its Debian package

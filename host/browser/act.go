@@ -37,6 +37,7 @@ func (p *Page) setAnswer(d abi.Dialog) {
 }
 
 func (p *Page) act(ctx context.Context, step *abi.Step) error {
+	p.rouse()
 	switch step.Op {
 	case abi.OpClick:
 		_, err := p.click(ctx, step)

@@ -10,6 +10,7 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/preload"
 	cdpruntime "github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/cdproto/target"
@@ -33,6 +34,22 @@ func (p *Page) armGuest(b *batch) {
 	add(b, p.s, emulation.SetDeviceMetricsOverride, emulation.SetDeviceMetricsOverrideParams{
 		Width: guestWidth, Height: guestHeight, DeviceScaleFactor: 1,
 	})
+}
+
+// rouse makes the tab's document take input. It does so once it is asked for the
+// element that the step is about, which takes some frames' time.
+//
+// BUG(chromium): a browser with windows drops input for a document that was never
+// drawn, and in a tab that is in no window none ever is. Asking for a picture lets
+// input through, though no picture comes.
+func (p *Page) rouse() {
+	p.mu.Lock()
+	asleep := p.hidden && p.roused != p.loader
+	p.roused = p.loader
+	p.mu.Unlock()
+	if asleep {
+		post(p.s, page.CaptureScreenshot, page.CaptureScreenshotParams{Clip: &page.Viewport{Width: 1, Height: 1, Scale: 1}})
+	}
 }
 
 // related says which targets a tab brings along. Workers that tabs share may be

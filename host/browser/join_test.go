@@ -29,9 +29,14 @@ func startUsers(tb testing.TB, dir string) *users {
 	port := filepath.Join(dir, "DevToolsActivePort")
 	_ = os.Remove(port) // of one that was killed
 	u := &users{dir: dir}
-	u.cmd = exec.CommandContext(context.Background(), path, //nolint:usetesting // a test may end it before, and waits for it
-		"--headless", "--no-sandbox", "--no-first-run", "--disable-gpu", "--disable-dev-shm-usage",
-		"--remote-debugging-port=0", "--user-data-dir="+dir, "about:blank")
+	args := []string{
+		"--no-sandbox", "--no-first-run", "--disable-gpu", "--disable-dev-shm-usage",
+		"--remote-debugging-port=0", "--user-data-dir=" + dir, "about:blank",
+	}
+	if os.Getenv("DRAWBRIDGE_HEADED") == "" { // with a screen a tab in no window behaves otherwise
+		args = append(args, "--headless")
+	}
+	u.cmd = exec.CommandContext(context.Background(), path, args...) //nolint:usetesting // a test may end it before, and waits for it
 	u.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	u.cmd.Env = append(os.Environ(), "HOME="+dir)
 	if err := u.cmd.Start(); err != nil {

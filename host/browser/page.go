@@ -36,8 +36,9 @@ type Page struct {
 	ended      error // errClosed or errGone, for good
 	crashed    bool
 	crashes    int
-	preloading preloading // what the browser said of a prefetch
-	blank      bool       // holds no document of a server
+	preloading preloading   // what the browser said of a prefetch
+	roused     cdp.LoaderID // the document that takes input
+	blank      bool         // holds no document of a server
 
 	loader  cdp.LoaderID // of the document in the tab
 	url     string       // of that document, as it was loaded

@@ -46,10 +46,10 @@ connectors:
         title: Look
         description: Runs host calls.
         destructive: false
-        capabilities: [read, act, fetch, progress]
+        capabilities: [read, act, fetch, progress, screenshot]
         timeout_sec: 60
         input: {type: object}
-        output: {type: object}
+        output: {type: object, properties: {shot: {type: string, format: image}}}
         reads:
           - method: GET
             path: /lab/{name}
