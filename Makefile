@@ -14,7 +14,7 @@ WASI    := GOOS=wasip1 GOARCH=wasm
 BROWSERS := /(host/browser|test/e2e|cmd/drawbridge)$$
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-browser test-sites conformance check lint fuzz bench mutants deps deps-npm clean help
+.PHONY: build demo test test-browser test-sites conformance check lint fuzz bench bench-peers mutants deps deps-npm clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -50,7 +50,7 @@ conformance: deps-npm ## the protocol's own test suite, two releases of it, agai
 check: $(BIN)/gofumpt ## formatting, vet, generated files, the import table
 	@out=$$($(BIN)/gofumpt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "gofumpt would change:"; echo "$$out"; exit 1; fi
 	$(GO) vet ./...
-	$(WASI) $(GO) vet ./abi/ ./abi/sdk/ ./connectors-src/tracker/ ./connectors-src/trespasser/ ./connectors-src/requesttracker/ ./connectors-src/mantis/
+	$(WASI) $(GO) vet ./abi/ ./abi/sdk/ ./connectors-src/tracker/ ./connectors-src/tracker-suite/ ./connectors-src/trespasser/ ./connectors-src/requesttracker/ ./connectors-src/mantis/
 	GOOS=darwin $(GO) vet ./host/platform/ ./sandbox/
 	GOOS=windows $(GO) vet ./host/platform/ ./sandbox/
 	$(GO) mod tidy -diff
@@ -60,7 +60,7 @@ check: $(BIN)/gofumpt ## formatting, vet, generated files, the import table
 
 lint: $(BIN)/golangci-lint ## golangci-lint for the host and for guests
 	$(BIN)/golangci-lint run ./...
-	$(WASI) $(BIN)/golangci-lint run ./abi/sdk/ ./connectors-src/tracker/ ./connectors-src/trespasser/ ./connectors-src/requesttracker/ ./connectors-src/mantis/
+	$(WASI) $(BIN)/golangci-lint run ./abi/sdk/ ./connectors-src/tracker/ ./connectors-src/tracker-suite/ ./connectors-src/trespasser/ ./connectors-src/requesttracker/ ./connectors-src/mantis/
 
 fuzz: ## every fuzz target for 30 s
 	@for pkg in $$($(GO) list ./...); do \
@@ -72,6 +72,10 @@ fuzz: ## every fuzz target for 30 s
 bench: deps build ## speed as ratios: JSON to dist/bench.json, a table to standard output (README=1: into the README)
 	@mkdir -p dist
 	$(GO) run ./test/bench/report -out $(CURDIR)/dist/bench.json $(if $(README),-readme README.md)
+
+bench-peers: deps build ## the same page read by other MCP servers, from npm: JSON to dist/bench-peers.json, a table (README=1: into the README)
+	@mkdir -p dist
+	$(GO) run ./test/bench/peers -source $(CURDIR) -drawbridge $(DRAWBRIDGE) -out $(CURDIR)/dist/bench-peers.json $(if $(README),-readme README.md)
 
 mutants: deps ## take each check out in a scratch copy and see its test fail
 	$(GO) run ./test/mutants

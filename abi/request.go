@@ -73,4 +73,8 @@ const (
 	TransformExact   Transform = "exact"
 	TransformTrimmed Transform = "trimmed" // surrounding white space removed
 	TransformHTML    Transform = "html"    // &, <, > and quotes escaped
+	// TransformEditor is the HTML that a rich editor makes of text typed into it: one
+	// paragraph at most, line breaks, and no other element. White space at the
+	// ends of the text counts for nothing, and a no-break space equals a space.
+	TransformEditor Transform = "editor"
 )

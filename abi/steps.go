@@ -18,7 +18,7 @@ const (
 	OpScreenshot Op = "screenshot" // Selector, As: an ImageHandle
 
 	OpClick  Op = "click"  // Selector
-	OpFill   Op = "fill"   // Selector, Value: replaces what an input holds
+	OpFill   Op = "fill"   // Selector, Value: replaces what an input holds; typed into an editor, its lines parted by Shift+Enter
 	OpSelect Op = "select" // Selector, Value: an option's value
 	OpCheck  Op = "check"  // Selector, Checked
 	OpPress  Op = "press"  // Selector, Key: as KeyboardEvent.key names it

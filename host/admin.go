@@ -40,6 +40,8 @@ type PluginInfo struct {
 	Connectors  []string `json:"connectors,omitempty"`
 	State       string   `json:"state,omitempty"` // ready, or why it does not run
 	Hint        string   `json:"hint,omitempty"`
+
+	Health []ConnectorHealth `json:"health,omitempty"` // of its connectors
 }
 
 // WithTransfer returns a context whose operations tell how far a transfer from a
@@ -273,8 +275,11 @@ func (h *Host) allSettings(rel abi.Release, given map[string]string) (map[string
 }
 
 // admit scans and compiles a module, and holds what it says of itself against
-// its release.
+// its release. What is none of a connector's is never run, so nothing is asked of it.
 func (h *Host) admit(ctx context.Context, rev registry.Review, wasm []byte) error {
+	if rev.Release.Category != abi.CategoryConnector {
+		return nil
+	}
 	compiled, err := h.opts.Sandbox.Compile(ctx, wasm)
 	if err != nil {
 		return err
@@ -305,11 +310,18 @@ func CheckModule(rel abi.Release, compiled sandbox.CompiledInfo) error {
 }
 
 // Plugins lists what is installed, and whether it runs.
-func (h *Host) Plugins(context.Context) ([]PluginInfo, error) {
+func (h *Host) Plugins(ctx context.Context) ([]PluginInfo, error) {
 	installed, err := h.opts.Registry.Installed()
 	list := make([]PluginInfo, 0, len(installed))
+	all := h.Health(ctx)
 	for _, e := range installed {
-		list = append(list, h.info(e))
+		info := h.info(e)
+		for _, c := range all {
+			if slices.Contains(info.Connectors, c.Connector) {
+				info.Health = append(info.Health, c)
+			}
+		}
+		list = append(list, info)
 	}
 	return list, err
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/drawbridge-mcp/drawbridge/host/audit"
 	"github.com/drawbridge-mcp/drawbridge/host/gate"
 	"github.com/drawbridge-mcp/drawbridge/host/guard"
+	"github.com/drawbridge-mcp/drawbridge/host/health"
 	"github.com/drawbridge-mcp/drawbridge/sandbox"
 )
 
@@ -31,6 +32,7 @@ type call struct {
 	account string
 	grant   gate.Grant
 	row     audit.ID // of the row before, for a destructive call
+	health  health.Ticket
 	out     json.RawMessage
 	album   album // pictures that the module took
 	started time.Time
@@ -63,6 +65,7 @@ func (c *call) stages(ctx context.Context) error {
 	defer c.close()
 	for _, stage := range []func(context.Context) error{
 		c.validate, // arguments fit the signed schema
+		c.enter,    // its connector is not paused
 		c.identify, // destructive only: who is signed in
 		c.allow,    // the gate: policy, or a person
 		c.begin,    // audit, the row before
@@ -111,6 +114,14 @@ func (c *call) validate(context.Context) error {
 	}
 	c.args = args
 	return c.tool.in.Validate(args)
+}
+
+// enter refuses a call of a connector that is known to be signed out or to fail,
+// unless a look at its page finds that this is over.
+func (c *call) enter(ctx context.Context) error {
+	var err error
+	c.health, err = c.host.health.Enter(ctx, c.tool.conn.def.ID)
+	return err
 }
 
 // identify finds out which account the site knows the browser as, in a tab
@@ -249,9 +260,7 @@ func (c *call) result(ctx context.Context, err error) CallResult {
 	written := c.host.journal.end(ctx, c, e)
 	c.log(ctx, e)
 	c.host.shots.keep(c.req.Principal.ID, c.id, c.album.last())
-	if c.tool != nil {
-		c.host.health.note(c.tool.conn.def.ID, e, c.host.now())
-	}
+	c.host.health.Report(c.health, err)
 	if e == nil {
 		return CallResult{Structured: c.out, Images: c.album.named(c.out), AuditID: c.id, Origin: string(c.tool.conn.site.base.Origin())}
 	}

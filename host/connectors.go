@@ -5,11 +5,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/host/audit"
+	"github.com/drawbridge-mcp/drawbridge/host/health"
 )
 
 // A ConnectorInfo is one loaded connector as a client sees it.
@@ -32,7 +32,8 @@ type PluginProblem struct {
 	Hint    string     `json:"hint,omitempty"`
 }
 
-// Health is how a connector was when it was last used. Nothing is opened to find out.
+// Health is how a connector was when a call or a check last told. Nothing is opened
+// to find out.
 type Health struct {
 	Status string    `json:"status"` // unknown, ok, or the error code that says what is wrong
 	At     time.Time `json:"at,omitzero"`
@@ -43,12 +44,16 @@ type Health struct {
 // loaded, by name.
 func (h *Host) Connectors(_ context.Context, _ Principal) ([]ConnectorInfo, []PluginProblem) {
 	cat := h.catalog.Load()
+	known := map[string]Health{}
+	for _, s := range h.health.List() {
+		known[s.ID] = clientHealth(s)
+	}
 	list := make([]ConnectorInfo, 0, len(cat.connectors))
 	for _, id := range slices.Sorted(maps.Keys(cat.connectors)) {
 		c := cat.connectors[id]
 		info := ConnectorInfo{
 			ID: id, Title: c.def.Title, Description: c.def.Description, Plugin: c.plugin.ref,
-			Address: c.site.address(), Tools: []string{}, Health: h.health.of(id),
+			Address: c.site.address(), Tools: []string{}, Health: known[id],
 		}
 		for _, t := range cat.list {
 			if strings.HasPrefix(t.Dotted, id+".") {
@@ -65,39 +70,16 @@ func (h *Host) Connectors(_ context.Context, _ Principal) ([]ConnectorInfo, []Pl
 	return list, problems
 }
 
-// healths remember how each connector's last call went. The zero value is ready.
-type healths struct {
-	mu   sync.Mutex
-	last map[string]Health // by connector id
-}
-
-func (h *healths) of(id string) Health {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if got, ok := h.last[id]; ok {
-		return got
+// clientHealth is how a connector is, as a client sees it.
+func clientHealth(s health.Status) Health {
+	got := Health{Status: string(s.State), At: s.Since}
+	if s.Checked.After(got.At) {
+		got.At = s.Checked
 	}
-	return Health{Status: "unknown"}
-}
-
-// note keeps what a call says about its connector. Most errors are about the call:
-// they change nothing.
-func (h *healths) note(id string, e *abi.Error, at time.Time) {
-	got := Health{Status: "ok", At: at.UTC()}
-	if e != nil {
-		if !slices.Contains([]abi.Code{
-			abi.ErrAuthExpired, abi.ErrSelectorDrift, abi.ErrTimeout, abi.ErrGuestTrap, abi.ErrInvalidResult, abi.ErrBrowserGone, abi.ErrPageCrashed,
-		}, e.Code) {
-			return
-		}
-		got.Status, got.Hint = string(e.Code), e.Hint
+	if s.Err != nil {
+		got.Status, got.Hint = string(s.Err.Code), s.Err.Hint
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.last == nil {
-		h.last = map[string]Health{}
-	}
-	h.last[id] = got
+	return got
 }
 
 // An AuditCall is one row of a principal's own audit log.

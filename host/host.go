@@ -13,6 +13,7 @@ import (
 	"github.com/drawbridge-mcp/drawbridge/host/audit"
 	"github.com/drawbridge-mcp/drawbridge/host/browser"
 	"github.com/drawbridge-mcp/drawbridge/host/gate"
+	"github.com/drawbridge-mcp/drawbridge/host/health"
 	"github.com/drawbridge-mcp/drawbridge/host/redact"
 	"github.com/drawbridge-mcp/drawbridge/registry"
 	"github.com/drawbridge-mcp/drawbridge/sandbox"
@@ -44,7 +45,7 @@ type Host struct {
 	tabs    *tabs
 	journal *journal
 	redact  *redact.Redactor
-	health  healths
+	health  *health.Monitor
 	values  valueCache
 	catalog atomic.Pointer[catalog]
 	shots   shots // the newest calls' last pictures
@@ -77,11 +78,15 @@ func New(o Options) (*Host, error) {
 		end:      make(chan struct{}),
 		tabs:     &tabs{browsers: &supervisor{launch: o.Launch, attach: o.Attach}, open: map[tabKey]*tab{}, blank: o.Attach != nil},
 	}
+	h.health = health.New(health.Options{Check: h.checkHealth, Changed: h.healthChanged, Now: o.Now})
 	err := h.Reload()
 	if errors.Is(err, abi.ErrUntrusted) { // the lock file pins nothing: none is loaded, and commands say why
 		o.Logger.Error("no plugin is loaded", slog.Any("error", err))
 		h.catalog.Store(&catalog{problems: map[string]*abi.Error{"lock.json": Safe(err)}})
 		err = nil
+	}
+	if err == nil {
+		go h.watchHealth()
 	}
 	return h, err
 }
@@ -133,6 +138,7 @@ func (h *Host) Reload() error {
 		return err
 	}
 	prev := h.catalog.Swap(next)
+	h.health.Set(next.healthConnectors())
 	for name, e := range next.problems {
 		h.opts.Logger.Warn("plugin is not loaded", slog.String("plugin", name), slog.String("code", string(e.Code)), slog.String("error", e.Error()))
 	}

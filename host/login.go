@@ -42,11 +42,17 @@ func (h *Host) Login(ctx context.Context, id string, form *FormLogin) (SignedIn,
 	if conn.def.Login == nil {
 		return SignedIn{}, abi.Errorf(abi.ErrUnsupportedAction, "login", "connector %q declares no login page", id)
 	}
+	var in SignedIn
+	var err error
 	if form != nil {
-		return h.formLogin(ctx, conn, form)
+		in, err = h.formLogin(ctx, conn, form)
+	} else {
+		in.Account, err = h.headedLogin(ctx, conn)
 	}
-	account, err := h.headedLogin(ctx, conn)
-	return SignedIn{Account: account}, err
+	if err == nil {
+		h.health.LoggedIn(id)
+	}
+	return in, err
 }
 
 // formWait is how long a site has to say that somebody is signed in after its

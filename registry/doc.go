@@ -23,6 +23,11 @@
 // configuration and limits (git.go), into a bare repository, objects are read one
 // by one through a policy (tree.go), and nothing is ever checked out.
 //
+// Over https and ssh a fetch uses what the user's own git and ssh know: credential
+// helpers, proxy and certificates by a positive list (usersettings.go), keys by the
+// ssh agent. Nothing of it is kept, and no address but the one that the user typed
+// is ever asked (remote.go).
+//
 // Installing is never half done. Modules and releases go to a store under their
 // hash, and writing the lock file is the one step that makes a version active
 // (install.go). [Client.Load] reads a module once, and the bytes that it hashed

@@ -206,11 +206,12 @@ func (c *Client) verifyVersion(cat *catalog, ref Ref, lock *Lock, opts InstallOp
 	return v, cat.state.write(filepath.Join(dir, "state.json")) // the namespace's version is new
 }
 
-// runnable refuses a release that this host can't run.
+// runnable refuses a release that this host can't install. Plugins of another kind
+// than connectors are installed like them, to be listed.
 func (c *Client) runnable(v *verified) error {
 	switch {
-	case v.Category != abi.CategoryConnector || v.Module == (abi.Module{}):
-		return abi.Errorf(abi.ErrInvalidArgs, "", "%q is of category %q, which this host lists and doesn't run",
+	case v.Module == (abi.Module{}):
+		return abi.Errorf(abi.ErrInvalidArgs, "", "%q is of category %q and has no module: there is nothing to install",
 			v.Name, v.Category)
 	case v.ABI.Min > abi.Version || v.ABI.Max < abi.Version:
 		return abi.Errorf(abi.ErrInvalidArgs, "", "%q version %q needs an ABI from %d to %d, this host has %d",

@@ -86,6 +86,7 @@ const (
 // Credentials come from git's own helpers, in whichever form they are set, and
 // are kept nowhere.
 func TestCredentialsOfTheUsersGit(t *testing.T) {
+	f := newOrigin(t, "main")
 	for name, c := range map[string]struct {
 		config func(server *url.URL) string
 		files  func(server *url.URL) map[string]string
@@ -124,7 +125,8 @@ func TestCredentialsOfTheUsersGit(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := newOrigin(t, "main")
+			f := *f
+			f.t = t
 			server := servePrivate(t, f.origin)
 			u, err := url.Parse(server.URL)
 			f.must(err)

@@ -279,12 +279,12 @@ func (c *checker) param(rc *requestCheck, path string, p *abi.Param) {
 	}
 	switch p.Transform {
 	case "":
-	case abi.TransformExact, abi.TransformTrimmed, abi.TransformHTML:
+	case abi.TransformExact, abi.TransformTrimmed, abi.TransformHTML, abi.TransformEditor:
 		if p.Arg == "" {
 			c.addf(path+".transform", "only an argument is transformed")
 		}
 	default:
-		c.addf(path+".transform", "%q is none of exact, trimmed and html", shorten(string(p.Transform)))
+		c.addf(path+".transform", "%q is none of exact, trimmed, html and editor", shorten(string(p.Transform)))
 	}
 	switch p.Any {
 	case "", abi.ValueInt, abi.ValueSlug, abi.ValueHex, abi.ValueText:

@@ -58,7 +58,7 @@ func (a *app) serverEntry(name string) (clientconfig.Entry, error) {
 		return clientconfig.Entry{}, err
 	}
 	e := clientconfig.Entry{Command: exe, Args: []string{"mcp", "--client", name}}
-	for _, v := range []string{platform.HomeVar, httpPortVar} {
+	for _, v := range []string{platform.HomeVar, httpPortVar, attachVar} {
 		if value := a.getenv(v); value != "" {
 			if e.Env == nil {
 				e.Env = map[string]string{}

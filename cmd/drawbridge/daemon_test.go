@@ -202,6 +202,8 @@ func TestJSONOfAnInstalledPlugin(t *testing.T) {
 		{"registry list", `"id": "team"`},
 		{"search sam", `"name": "acme/sample"`},
 		{"list", `"state": "ready"`},
+		{"check sample", `"state": "ok"`},
+		{"list", `"state": "ok"`},
 		{"tools", `"name": "sample_touch"`},
 		{"call sample_look", `"done": true`},
 		{"audit --tool sample.look", `"sample.look"`},
@@ -238,6 +240,20 @@ func TestRefusedCalls(t *testing.T) {
 	if code != 4 || !json.Valid([]byte(out)) || !strings.Contains(out, `"code": "auth_expired"`) {
 		t.Errorf("exit code %d: %s", code, out)
 	}
+	for _, command := range []string{"check sample", "check"} {
+		if _, msg, code := h.try(strings.Fields(command)...); code != 4 || !strings.Contains(msg, "drawbridge: hint: drawbridge login sample\n") {
+			t.Errorf("%s of a connector that is signed out: exit code %d: %s", command, code, msg)
+		}
+	}
+	if out, _, code := h.try("doctor"); code != 1 || !strings.Contains(out, "connector sample") || !strings.Contains(out, "hint: drawbridge login sample") {
+		t.Errorf("doctor, with a connector that is signed out: exit code %d: %s", code, out)
+	}
+	if out, _, _ := h.try("list"); !strings.Contains(out, "sample (auth_expired)") {
+		t.Errorf("list, with a connector that is signed out:\n%s", out)
+	}
+	if _, msg, code := h.try("check", "nobody"); code != 1 || !strings.Contains(msg, `no connector "nobody"`) {
+		t.Errorf("check of a connector that is not there: exit code %d: %s", code, msg)
+	}
 	if _, msg, code := h.try("call", "sample_look", `{"more":1}`); code != 1 || !strings.Contains(msg, "more") {
 		t.Errorf("an argument that is not in the schema: exit code %d: %s", code, msg)
 	}
@@ -252,10 +268,13 @@ func TestRefusedCalls(t *testing.T) {
 	}
 }
 
-// Stop ends a daemon that has a call in hand, and what it started.
+// Stop ends a daemon that has calls in hand, and what it started; an MCP client of
+// it gets an answer to what it had asked.
 func TestStopEndsEverything(t *testing.T) {
 	h := newHome(t)
-	h.ready(newSite(t, 2)) // one request is never answered
+	url, site := newGatedSite(t, 1000) // it never answers
+	h.ready(url)
+	c := h.dialStdio("drawbridge", "mcp", "--client", "coder")
 	done := make(chan int, 1)
 	go func() {
 		_, _, code := h.try("call", "sample_look")
@@ -263,8 +282,16 @@ func TestStopEndsEverything(t *testing.T) {
 	}()
 	pid := h.lock().PID
 	eventually(t, "a browser", func() bool { return len(children(t, pid)) > 0 })
+	eventually(t, "the call's page", func() bool {
+		site.mu.Lock()
+		defer site.mu.Unlock()
+		return site.waiting > 0
+	})
+	c.send(map[string]any{"jsonrpc": "2.0", "id": "mine", "method": "tools/call", "params": map[string]any{"name": "sample_look", "arguments": map[string]any{}}})
+	c.request("ping", map[string]any{}) // once it is answered, the call before it is under way
 	started := children(t, pid)
 	h.run("stop")
+	c.wantGone("mine")
 	if code := <-done; code == 0 {
 		t.Error("the call that was cut off ended with 0")
 	}
@@ -274,6 +301,29 @@ func TestStopEndsEverything(t *testing.T) {
 	eventually(t, "the end of what the daemon started", func() bool {
 		return !slices.ContainsFunc(started, func(p int) bool { return alive(p) })
 	})
+}
+
+// wantGone checks that a request was answered by an error, and that the server
+// ended with one.
+func (c *mcpClient) wantGone(id string) {
+	c.t.Helper()
+	var m struct {
+		ID    string `json:"id"`
+		Error *struct {
+			Message string `json:"message"`
+		} `json:"error"`
+	}
+	var err error
+	for err == nil && m.ID == "" { // notifications come before it
+		err = c.out.Decode(&m)
+	}
+	if err != nil || m.ID != id || m.Error == nil || !strings.Contains(m.Error.Message, "the daemon ended") {
+		c.t.Errorf("%v: %+v", err, m)
+	}
+	c.done.Store(true)
+	if err := c.cmd.Wait(); err == nil || c.cmd.ProcessState.ExitCode() != exitError {
+		c.t.Errorf("the server ended with %v", err)
+	}
 }
 
 // children lists a process's children.

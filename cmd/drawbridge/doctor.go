@@ -66,7 +66,7 @@ func printFindings(w io.Writer, found []finding) {
 // examine runs the checks in the order in which things are needed. It starts
 // nothing.
 func (a *app) examine(ctx context.Context) []finding {
-	found := []finding{checkSystem(), checkBrowser(ctx), checkGit(ctx)}
+	found := []finding{checkSystem(), a.checkBrowser(ctx), checkGit(ctx)}
 	dirs, f := a.checkDirs()
 	found = append(found, f)
 	if f.OK {
@@ -97,8 +97,17 @@ func checkSystem() finding {
 	return verdict("system", detail, nil)
 }
 
-// checkBrowser finds the browser, runs it for its version, and compares that.
-func checkBrowser(ctx context.Context) finding {
+// checkBrowser finds the browser, runs it for its version, and compares that; or
+// it finds the one of the user's that is to be attached to.
+func (a *app) checkBrowser(ctx context.Context) finding {
+	if v := a.getenv(attachVar); v != "" {
+		o, err := checkAttach(attachFrom(v))
+		if err != nil {
+			return verdict("browser", "", err)
+		}
+		e, err := o.Endpoint()
+		return verdict("browser", "attached to at "+e.URL(), err)
+	}
 	path, err := browser.Find()
 	if err != nil {
 		return verdict("browser", "", err)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/host"
 	"github.com/drawbridge-mcp/drawbridge/host/audit"
 	"github.com/drawbridge-mcp/drawbridge/host/clientconfig"
 	"github.com/drawbridge-mcp/drawbridge/host/control"
@@ -58,8 +59,8 @@ func (a *app) checkDaemon(ctx context.Context, dirs platform.Dirs) []finding {
 	if err := a.sameVersion(info); err != nil {
 		return append(found, verdict("daemon", "", err))
 	}
-	st, err := a.askStatus(ctx, info)
-	if err != nil {
+	var st control.Status
+	if err := askDaemon(ctx, info, "status", &st); err != nil {
 		err = abi.Errorf(abi.ErrTimeout, "", "process %d holds the daemon's lock and does not answer: %w", info.PID, err).
 			WithHint("drawbridge stop, or kill -9 %d", info.PID)
 		return append(found, verdict("daemon", "", err))
@@ -73,18 +74,36 @@ func (a *app) checkDaemon(ctx context.Context, dirs platform.Dirs) []finding {
 	for _, name := range plugins {
 		found = append(found, finding{Check: "plugin " + name, Detail: st.Problem[name].Message, Hint: st.Problem[name].Hint})
 	}
+	return append(found, checkConnectors(ctx, info)...)
+}
+
+// checkConnectors tells what the daemon knows of its connectors; drawbridge check
+// looks.
+func checkConnectors(ctx context.Context, info platform.LockInfo) []finding {
+	var list []host.ConnectorHealth
+	if err := askDaemon(ctx, info, "health.list", &list); err != nil {
+		return []finding{verdict("connectors", "", err)}
+	}
+	var found []finding
+	for _, c := range list {
+		f := finding{Check: "connector " + c.Connector, OK: c.Error == nil, Detail: healthDetail(c)}
+		if c.Error != nil {
+			f.Hint = c.Error.Hint
+		}
+		found = append(found, f)
+	}
 	return found
 }
 
 // doctorPatience is how long a daemon may take to say how it is.
 const doctorPatience = 10 * time.Second
 
-// askStatus asks the daemon that holds the lock, and starts none.
-func (a *app) askStatus(ctx context.Context, info platform.LockInfo) (st control.Status, err error) {
+// askDaemon asks the daemon that holds the lock, and starts none.
+func askDaemon(ctx context.Context, info platform.LockInfo, method string, answer any) error {
 	ctx, cancel := context.WithTimeout(ctx, doctorPatience)
 	defer cancel()
 	c := &control.Client{Dial: func(ctx context.Context) (net.Conn, error) { return platform.Dial(ctx, info.Socket) }}
-	return st, c.Call(ctx, "status", struct{}{}, &st)
+	return c.Call(ctx, method, struct{}{}, answer)
 }
 
 // idleDetail says that no daemon runs, and whether the last one was killed: what

@@ -1,41 +1,44 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/drawbridge-mcp/drawbridge/host/platform"
 )
 
-// diagnose runs doctor and returns what it found, by check.
+// diagnose runs doctor's checks, but for the browser's, and returns what they
+// found, by check.
 func (h *home) diagnose(env ...string) map[string]finding {
 	h.t.Helper()
-	cmd := h.command(h.t.Context(), "drawbridge", "doctor", "--json")
-	cmd.Env = append(cmd.Env, env...)
-	out, err := cmd.Output()
-	var list []finding
-	if jerr := json.Unmarshal(out, &list); jerr != nil || len(list) == 0 {
-		h.t.Fatalf("doctor: %v, %v\n%s", err, jerr, out)
+	vars := map[string]string{platform.HomeVar: h.dir, httpPortVar: "0"}
+	for _, e := range env {
+		name, value, _ := strings.Cut(e, "=")
+		vars[name] = value
 	}
+	a := &app{stdin: strings.NewReader(""), stdout: io.Discard, stderr: io.Discard, getenv: func(name string) string {
+		if v, ok := vars[name]; ok {
+			return v
+		}
+		return os.Getenv(name)
+	}}
+	dirs, f := a.checkDirs()
+	list := slices.Concat([]finding{f}, checkFiles(dirs), a.checkDaemon(h.t.Context(), dirs), checkTrust(h.t.Context(), dirs), a.checkClients())
 	found := map[string]finding{}
-	faults := 0
 	for _, f := range list {
 		found[f.Check] = f
-		if !f.OK {
-			faults++
-			if f.Detail == "" || f.Hint == "" {
-				h.t.Errorf("a fault without words: %+v", f)
-			}
+		if !f.OK && (f.Detail == "" || f.Hint == "") {
+			h.t.Errorf("a fault without words: %+v", f)
 		}
-	}
-	if (err != nil) != (faults > 0) {
-		h.t.Errorf("%d faults, and it ended with %v", faults, err)
 	}
 	return found
 }
@@ -117,37 +120,40 @@ func TestDoctorFindsOpenFiles(t *testing.T) {
 	h.wantFault("file", "the socket", "^chmod 600 "+regexp.QuoteMeta(socket)+"$")
 }
 
+// seenSnapshot is a registry's state file, as an add leaves it, with the time at
+// which the newest snapshot expires.
+const seenSnapshot = `{"expires":"%s","format":1,"namespaces":{},"pinned":"0123456789abcdef0123456789abcdef01234567","registry":"team",` +
+	`"revocations":1,"revoked_artifacts":[],"revoked_keys":[],"root":1,"root_sha256":"%064d","snapshot":3,"snapshot_keys":[],` +
+	`"snapshot_sha256":"%064d","type":"drawbridge-registry-state","url":"https://git.example/x.git"}`
+
 // A snapshot that has expired, and one that is from the future, which is a clock
 // that is wrong.
 func TestDoctorFindsTheSnapshotAndTheClock(t *testing.T) {
 	h := newHome(t)
-	h.publish()
-	h.want(0, agree(), "registry", "add", "reg.git", h.fingerprint("key"))
-	h.run("stop")
-	h.wantWell("registry team", "snapshot [0-9]+, good until")
-	h.wantWell("clock", "^20")
-	states, err := filepath.Glob(filepath.Join(h.dirs().Registries(), "*", "state.json"))
-	if err != nil || len(states) != 1 {
-		t.Fatalf("states %q, %v", states, err)
-	}
-	old, err := os.ReadFile(states[0])
-	if err != nil {
+	if err := h.dirs().Create(); err != nil {
 		t.Fatal(err)
 	}
-	expires := regexp.MustCompile(`"expires":"[^"]*"`)
-	set := func(when time.Time) {
-		text := expires.ReplaceAllString(string(old), `"expires":"`+when.UTC().Format("2006-01-02T15:04:05Z")+`"`)
-		if err := os.WriteFile(states[0], []byte(text), 0o600); err != nil {
+	dir := filepath.Join(h.dirs().Registries(), "x")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	put := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, "state.json"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	set(time.Now().Add(-time.Hour))
-	h.wantFault("registry team", "expired at", "^drawbridge search")
-	set(time.Now().Add(60 * 24 * time.Hour))
-	h.wantFault("clock", "the snapshot of registry \"team\" is from .* it is wrong", "set-ntp")
-	if err := os.WriteFile(states[0], []byte("{}"), 0o600); err != nil {
-		t.Fatal(err)
+	expires := func(in time.Duration) string {
+		return fmt.Sprintf(seenSnapshot, time.Now().Add(in).UTC().Format("2006-01-02T15:04:05Z"), 1, 2)
 	}
+	put(expires(7 * 24 * time.Hour))
+	h.wantWell("registry team", "snapshot 3, good until")
+	h.wantWell("clock", "^20")
+	put(expires(-time.Hour))
+	h.wantFault("registry team", "expired at", "^drawbridge search")
+	put(expires(60 * 24 * time.Hour))
+	h.wantFault("clock", "the snapshot of registry \"team\" is from .* it is wrong", "set-ntp")
+	put("{}")
 	if f := h.diagnose()["registries"]; f.OK || !strings.Contains(f.Detail, "state.json") {
 		t.Errorf("a damaged state: %+v", f)
 	}

@@ -9,6 +9,10 @@ func plugin() sdk.Plugin {
 		sdk.Tool("rt.search_tickets", searchTickets),
 		sdk.Tool("rt.get_ticket", getTicket),
 		sdk.Tool("rt.comment", comment),
+		sdk.Tool("rt.reply", reply),
+		sdk.Tool("rt.reply_on_page", replyOnPage),
+		sdk.Tool("rt.set_status", setStatus),
+		sdk.Tool("rt.create_ticket", createTicket),
 	}
 }
 

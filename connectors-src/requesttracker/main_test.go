@@ -260,7 +260,7 @@ func TestComment(t *testing.T) {
 	h := host(t, always(ticketAnswer(ticketRows(nil))))
 	h.OnFetch = answered(200, stored, []string{"Comments added"}, nil)
 	const text = "Füße\n\n  <b>& 😀\n"
-	out, err := sdktest.Call[commentOutput](t, plugin(), h, "rt.comment", commentInput{11, text})
+	out, err := sdktest.Call[writeOutput](t, plugin(), h, "rt.comment", messageInput{11, text})
 	if err != nil || out.ID != 11 || out.Message != "Comments added" || out.URL != base+"/Ticket/Display.html?id=11" {
 		t.Fatalf("result is %+v, %v", out, err)
 	}
@@ -293,13 +293,13 @@ func TestCommentNotTaken(t *testing.T) {
 		{"gone", answered(404, "/Ticket/Update.html", nil, nil), abi.ErrNotFound},
 		{"form again", answered(200, "/Ticket/Update.html", []string{"Message is empty"}, nil), abi.ErrInvalidArgs},
 		{"no results", answered(200, "/Ticket/Display.html?id=11", nil, nil), abi.ErrInvalidArgs},
-		{"another ticket", answered(200, "/Ticket/Display.html?id=12&results=c0ffee", nil, nil), abi.ErrInvalidArgs},
+		{"another ticket", answered(200, "/Ticket/Display.html?id=12&results=c0ffee", nil, nil), abi.ErrSelectorDrift},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			h := host(t, always(ticketAnswer(ticketRows(nil))))
 			h.OnFetch = tt.answer
-			_, err := sdktest.Call[any](t, plugin(), h, "rt.comment", commentInput{11, "x"})
+			_, err := sdktest.Call[any](t, plugin(), h, "rt.comment", messageInput{11, "x"})
 			if !errors.Is(err, tt.code) || len(h.Fetches) != 1 {
 				t.Errorf("%v after %d requests, want %s after one", err, len(h.Fetches), tt.code)
 			}
@@ -331,8 +331,8 @@ func TestFailures(t *testing.T) {
 		{"strange heading", "rt.get_ticket", getInput{11}, always(ticketAnswer(ticketRows(map[string]any{"subject": "Ticket 11"}))), abi.ErrSelectorDrift, `"Ticket 11"`},
 		{"undated", "rt.get_ticket", getInput{11}, always(ticketAnswer(ticketRows(nil), event(1, "", map[string]any{"created": "never"}))), abi.ErrSelectorDrift, "no date"},
 		{"strange link", "rt.get_ticket", getInput{11}, always(ticketAnswer(ticketRows(nil), event(1, "21", map[string]any{"files": link}))), abi.ErrSelectorDrift, "no link to an attachment"},
-		{"comment on what is missing", "rt.comment", commentInput{9999, "x"}, always(sdktest.Failed(0, abi.ErrNotFound, "no such page")), abi.ErrNotFound, "step 1"},
-		{"comment on another ticket", "rt.comment", commentInput{12, "x"}, always(ticketAnswer(ticketRows(nil))), abi.ErrSelectorDrift, "shows ticket 11"},
+		{"comment on what is missing", "rt.comment", messageInput{9999, "x"}, always(sdktest.Failed(0, abi.ErrNotFound, "no such page")), abi.ErrNotFound, "step 1"},
+		{"comment on another ticket", "rt.comment", messageInput{12, "x"}, always(ticketAnswer(ticketRows(nil))), abi.ErrSelectorDrift, "shows ticket 11"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -64,6 +64,7 @@ type found struct {
 	Checkable bool     `json:"checkable"`
 	Checked   bool     `json:"checked"`
 	Direct    bool     `json:"direct"`
+	Editor    bool     `json:"editor"` // an element that the page makes editable
 	Tokens    []string `json:"tokens"`
 }
 
@@ -129,7 +130,9 @@ func (p *Page) fill(ctx context.Context, step *abi.Step) error {
 	case at.Direct:
 		err = p.invoke(ctx, "put", value, nil)
 	case step.Value == "":
-		err = p.key(ctx, "Delete")
+		err = p.key(ctx, "Delete", 0)
+	case at.Editor:
+		err = p.typeLines(ctx, step.Value)
 	default:
 		_, err = do(ctx, p.s, input.InsertText, input.InsertTextParams{Text: strings.ReplaceAll(step.Value, "\r\n", "\n")})
 	}
@@ -137,6 +140,29 @@ func (p *Page) fill(ctx context.Context, step *abi.Step) error {
 		return err
 	}
 	return p.invoke(ctx, "filled", value, nil)
+}
+
+// typeLines types into an editor as a person does: text for text, and a line break
+// by Shift+Enter, since Enter alone sends the text in many of them. What they
+// make of a line feed that is put in as text differs.
+func (p *Page) typeLines(ctx context.Context, text string) error {
+	lines := strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+	for i, line := range lines {
+		var err error
+		switch {
+		case i > 0:
+			err = p.key(ctx, "Enter", shiftKey)
+		case line == "":
+			err = p.key(ctx, "Delete", 0) // what was selected
+		}
+		if err == nil && line != "" {
+			_, err = do(ctx, p.s, input.InsertText, input.InsertTextParams{Text: line})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (p *Page) focus(ctx context.Context, step *abi.Step, whole bool) (found, error) {
@@ -179,15 +205,18 @@ func (p *Page) press(ctx context.Context, step *abi.Step) error {
 	if _, err := p.focus(ctx, step, false); err != nil {
 		return err
 	}
-	return p.key(ctx, step.Key)
+	return p.key(ctx, step.Key, 0)
 }
 
-// key presses and releases one key.
-func (p *Page) key(ctx context.Context, name string) error {
+// shiftKey is Shift in CDP's bit field of modifiers.
+const shiftKey = 8
+
+// key presses and releases one key, while the modifiers are held.
+func (p *Page) key(ctx context.Context, name string, held int64) error {
 	k, _ := keyOf(name)
 	down := input.DispatchKeyEventParams{
 		Type: input.DispatchKeyEventTypeKeyDown, Key: name, Code: k.code, Text: k.text, UnmodifiedText: k.text,
-		WindowsVirtualKeyCode: k.virtual, NativeVirtualKeyCode: k.virtual,
+		WindowsVirtualKeyCode: k.virtual, NativeVirtualKeyCode: k.virtual, Modifiers: held,
 	}
 	if k.text == "" {
 		down.Type = input.DispatchKeyEventTypeRawKeyDown

@@ -3,6 +3,9 @@ package browser_test
 import (
 	"context"
 	"errors"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -207,6 +210,27 @@ func TestAttachAgain(t *testing.T) {
 	_, err = browser.Attach(deadline(t), browser.AttachOptions{URL: e.URL()})
 	wantCode(t, err, abi.ErrBrowserGone)
 	attach(deadline(t), t, browser.AttachOptions{Profile: u.dir})
+}
+
+// TestAttachToAnotherProgram finds something else at the address.
+func TestAttachToAnotherProgram(t *testing.T) {
+	address := func(l net.Listener) string {
+		return "ws://" + l.Addr().String() + "/devtools/browser/00000000-0000-4000-8000-000000000000"
+	}
+	web := httptest.NewServer(http.NotFoundHandler()) // as a browser answers an id that is an earlier one's
+	defer web.Close()
+	_, err := browser.Attach(deadline(t), browser.AttachOptions{URL: address(web.Listener)})
+	wantCode(t, err, abi.ErrBrowserGone)
+	var lc net.ListenConfig
+	mute, err := lc.Listen(t.Context(), "tcp4", "127.0.0.1:0") // as one does that asks its user first
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer mute.Close() //nolint:errcheck // nothing was written
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	_, err = browser.Attach(ctx, browser.AttachOptions{URL: address(mute)})
+	wantCode(t, err, abi.ErrConsentPending)
 }
 
 // TestAttachRefusesPreloading has the setting at which a browser prefetches.

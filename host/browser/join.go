@@ -49,6 +49,10 @@ func Attach(ctx context.Context, o AttachOptions) (*Browser, error) {
 	ctx, cancel := context.WithTimeout(ctx, attachTimeout)
 	defer cancel()
 	ws, err := remote.DialContext(ctx, e.URL())
+	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
+		return nil, abi.Errorf(abi.ErrConsentPending, "attach", "the browser at port %d takes the connection and does not answer: %w", e.Port, err).
+			WithHint("it may be asking you whether to allow remote debugging: look at its window, allow it, and call again")
+	}
 	if err != nil {
 		return nil, abi.Errorf(abi.ErrBrowserGone, "attach", "no browser answers at %q: %w", e.URL(), err).
 			WithHint("it has ended or was restarted: start it again; --attach-profile finds a restarted one by itself")

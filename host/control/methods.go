@@ -23,6 +23,8 @@ func methods() map[string]method {
 		"plugins.install":     install,
 		"plugins.list":        listPlugins,
 		"plugins.remove":      removePlugin,
+		"health.list":         listHealth,
+		"health.check":        checkHealth,
 		"tools.list":          listTools,
 		"tools.call":          callTool,
 		"login":               login,
@@ -151,6 +153,23 @@ func removePlugin(ctx context.Context, r *request) (any, error) {
 		return nil, err
 	}
 	return struct{}{}, r.server.Host.RemovePlugin(ctx, p.Ref)
+}
+
+func listHealth(ctx context.Context, r *request) (any, error) {
+	return r.server.Host.Health(ctx), nil
+}
+
+// HealthParams names the connector to check; empty is all of them.
+type HealthParams struct {
+	Connector string `json:"connector,omitempty"`
+}
+
+func checkHealth(ctx context.Context, r *request) (any, error) {
+	var p HealthParams
+	if err := r.params(&p); err != nil {
+		return nil, err
+	}
+	return r.server.Host.CheckHealth(ctx, p.Connector)
 }
 
 // A Tool is one row of tools.list.

@@ -100,7 +100,7 @@ func checkParam(p abi.Param, inPath bool) error {
 		return errors.New("a part of a path is neither empty nor optional")
 	}
 	switch p.Transform {
-	case "", abi.TransformExact, abi.TransformTrimmed, abi.TransformHTML:
+	case "", abi.TransformExact, abi.TransformTrimmed, abi.TransformHTML, abi.TransformEditor:
 		return nil
 	}
 	return fmt.Errorf("transform %q", p.Transform)
@@ -190,6 +190,9 @@ func (b bound) equal(v string) bool {
 	case abi.TransformHTML:
 		quotes := strings.NewReplacer("&quot;", "&#34;", "&apos;", "&#39;", "&#039;", "&#39;")
 		return quotes.Replace(v) == html.EscapeString(want)
+	case abi.TransformEditor:
+		text, ok := editorText(v)
+		return ok && text == typed(want)
 	case abi.TransformExact:
 		return v == want
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -145,6 +146,21 @@ func TestTransforms(t *testing.T) {
 		{abi.TransformHTML, `"\"'"`, "%26quot%3B%26apos%3B", true},
 		{abi.TransformHTML, `"<b>"`, "<b>", false},
 		{abi.TransformHTML, `"&lt;"`, "%26lt%3B", false},
+		{abi.TransformEditor, `"a\n\n  b"`, url.QueryEscape("<p>a<br />\n<br />\n&nbsp; b</p>\n"), true},
+		{abi.TransformEditor, `"<b>&é\n"`, url.QueryEscape("&lt;b&gt;&amp;&eacute;<br />&nbsp;"), true},
+		{abi.TransformEditor, `"&lt;"`, url.QueryEscape("<p>&amp;lt;</p>"), true},
+		{abi.TransformEditor, `"a"`, url.QueryEscape("<p>a</p>\n\n<p>&nbsp;</p>\n"), true},
+		{abi.TransformEditor, `""`, url.QueryEscape("<p>&nbsp;</p>"), true},
+		{abi.TransformEditor, `"<b>"`, url.QueryEscape("<p><b></p>"), false},
+		{abi.TransformEditor, `"a"`, url.QueryEscape(`<p>a<img src=x onerror=y></p>`), false},
+		{abi.TransformEditor, `"a"`, url.QueryEscape(`<p class="x">a</p>`), false},
+		{abi.TransformEditor, `"a b"`, url.QueryEscape("<p>a</p><p>b</p>"), false},
+		{abi.TransformEditor, `"a\nb"`, url.QueryEscape("<p>a\nb</p>"), false},
+		{abi.TransformEditor, `"a"`, url.QueryEscape("<p>a<!-- b --></p>"), false},
+		{abi.TransformEditor, `"a"`, url.QueryEscape("<p>a b</p>"), false},
+		{abi.TransformEditor, `"a"`, url.QueryEscape("<p>a"), false},
+		{abi.TransformEditor, `"a\nb"`, url.QueryEscape("ab"), false},
+		{abi.TransformEditor, `"a\nb"`, url.QueryEscape("a&#10;b"), false},
 	} {
 		spec := guard.Spec{
 			Base: rt, Origins: patterns(t, rt+"/*"), Args: json.RawMessage(`{"x":` + tc.arg + `}`),

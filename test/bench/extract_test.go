@@ -8,7 +8,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -22,15 +21,11 @@ import (
 
 	"github.com/drawbridge-mcp/drawbridge/host"
 	"github.com/drawbridge-mcp/drawbridge/host/mcpserver"
+	"github.com/drawbridge-mcp/drawbridge/test/bench/page"
 	"github.com/drawbridge-mcp/drawbridge/test/harness"
 )
 
 func TestMain(m *testing.M) { harness.Main(m) }
-
-const (
-	benchRows = 50
-	benchCols = 12
-)
 
 // BenchmarkExtract measures one call that reads a loaded page, 50 rows of 12
 // fields, through everything: MCP over a byte stream, the host, a module in its
@@ -48,8 +43,7 @@ func BenchmarkExtract(b *testing.B) {
 		tp = newTap(t)
 		return tp
 	}})
-	page := servePage(b)
-	w.ReadyWith(manifest(b, page), harness.Module(b, "test/bench/reader"))
+	w.ReadyWith(manifest(b, servePage(b)), harness.Module(b, "test/bench/reader"))
 	c := connect(b, w)
 	c.list(b, `{"load":true}`)
 	c.list(b, `{}`) // the message that the tap repeats
@@ -95,7 +89,7 @@ type table struct {
 
 func (t table) check(b *testing.B) {
 	b.Helper()
-	if len(t.Rows) != benchRows || len(t.Rows[0]) != benchCols || !strings.Contains(t.Rows[49][11], "value 11 of row 49") {
+	if len(t.Rows) != page.Rows || len(t.Rows[0]) != page.Cols || t.Rows[page.Rows-1][page.Cols-1] != page.Cell(page.Rows-1, page.Cols-1) {
 		b.Fatalf("the table has %d rows", len(t.Rows))
 	}
 }
@@ -123,18 +117,7 @@ func median(v []float64) float64 {
 // servePage serves one page under a name of its own.
 func servePage(b *testing.B) string {
 	b.Helper()
-	ts := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html; charset=utf-8")
-		fmt.Fprint(w, `<!doctype html><title>Bench</title><link rel=icon href="data:,"><table id=list><tbody>`)
-		for r := range benchRows {
-			fmt.Fprint(w, "<tr class=row>")
-			for c := range benchCols {
-				fmt.Fprintf(w, `<td class="c%d"><span>value %d of row %d, ü</span></td>`, c, c, r)
-			}
-			fmt.Fprint(w, "</tr>")
-		}
-		fmt.Fprint(w, "</tbody></table>")
-	}))
+	ts := httptest.NewServer(page.Handler())
 	b.Cleanup(ts.Close)
 	_, port, err := net.SplitHostPort(ts.Listener.Addr().String())
 	if err != nil {

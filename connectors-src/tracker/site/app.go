@@ -25,6 +25,9 @@ func (s *Site) appHandler() http.Handler {
 	mux.HandleFunc("POST /issues/{id}/comments", s.signedIn(s.form(s.onIssue(s.handleComment))))
 	mux.HandleFunc("GET /issues/{id}/close", s.signedIn(s.onIssue(s.handleClose)))
 
+	mux.HandleFunc("GET /projects", s.signedIn(s.whileOn(s.handleProjects)))
+	mux.HandleFunc("GET /projects/{name}", s.signedIn(s.whileOn(s.handleProject)))
+
 	mux.HandleFunc("GET /api/issues/{id}", s.api(s.apiIssue))
 	mux.HandleFunc("POST /api/issues/{id}/comments", s.api(s.apiComment))
 

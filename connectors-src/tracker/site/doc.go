@@ -34,6 +34,9 @@
 //	POST /issues/{id}/comments       csrf, body (urlencoded): adds a comment
 //	POST /issues/{id}                csrf, _method=patch (status, priority, assignee) or delete
 //	GET  /issues/{id}/close          asks; with ?confirm=1 it closes the issue at once
+//	GET  /projects                   table#projects tr.project[data-name], in the order of names
+//	GET  /projects/{name}            #project[data-name], and its issues as /issues lists them;
+//	                                 both answer 404 while Site.ProjectsOff says so
 //	GET  /api/issues/{id}            JSON, for the session's cookie
 //	POST /api/issues/{id}/comments   {"body": "…"}, for the session's cookie, no csrf
 //	GET  /ws                         WebSocket: {"issue": 12, "body": "…"} adds a comment

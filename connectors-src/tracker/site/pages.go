@@ -29,6 +29,10 @@ type page struct {
 
 	List  *listPage
 	Issue Issue
+
+	Projects []Project
+	Project  Project
+
 	Flash string
 	Late  bool   // comments come by XHR
 	Draft string // a comment that was refused

@@ -35,6 +35,7 @@ type Site struct {
 
 	app, assets, id *server // nil before Start
 	stalled         atomic.Bool
+	projectsOff     atomic.Bool
 	closeOnce       sync.Once
 	closeErr        error
 }
@@ -122,6 +123,10 @@ func (s *Site) ExpireApp() { s.sessions.clear() }
 // Stall makes the tracker take comments from its form and not answer, as behind a
 // proxy that loses answers. Stall(false) ends that for later comments.
 func (s *Site) Stall(on bool) { s.stalled.Store(on) }
+
+// ProjectsOff switches the projects' pages off, as the administrator of a real
+// tracker may: they answer 404. ProjectsOff(false) switches them on again.
+func (s *Site) ProjectsOff(off bool) { s.projectsOff.Store(off) }
 
 // Reset brings back the data set, ends every login and forgets all requests.
 func (s *Site) Reset() {

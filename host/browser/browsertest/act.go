@@ -2,6 +2,7 @@ package browsertest
 
 import (
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -63,6 +64,8 @@ func testAct(t *testing.T, s Subject) {
 		{"fill-area", abi.Step{Op: abi.OpFill, Selector: "#area", Value: "a\r\nb\n"}, "input:area:true;input:area:true;input:area:true;input:area:true;", ""},
 		{"fill-empty", abi.Step{Op: abi.OpFill, Selector: "#text", Value: ""}, "keydown:text:true:Delete;input:text:true;", ""},
 		{"fill-editable", abi.Step{Op: abi.OpFill, Selector: "#ed", Value: "new"}, "input:ed:true;", ""},
+		{"fill-editable-lines", abi.Step{Op: abi.OpFill, Selector: "#ed", Value: "a\r\n\nb"}, "input:ed:true;" + strings.Repeat("keydown:ed:true:Enter;input:ed:true;", 2) + "input:ed:true;", ""},
+		{"fill-editable-empty-line", abi.Step{Op: abi.OpFill, Selector: "#ed", Value: "\nb"}, "keydown:ed:true:Delete;input:ed:true;keydown:ed:true:Enter;input:ed:true;input:ed:true;", ""},
 		{"fill-date", abi.Step{Op: abi.OpFill, Selector: "#date", Value: "2026-11-30"}, "input:date:false;change:date:false;", ""},
 		{"fill-number", abi.Step{Op: abi.OpFill, Selector: "#num", Value: "x"}, "", abi.ErrUnsupportedAction},
 		{"fill-short", abi.Step{Op: abi.OpFill, Selector: "#short", Value: "abcdef"}, "input:short:true;", abi.ErrUnsupportedAction},

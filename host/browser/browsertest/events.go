@@ -215,7 +215,7 @@ func testSlowCheck(t *testing.T, s Subject) {
 func testCycles(t *testing.T, s Subject) {
 	site := NewSite(t)
 	site.HTML("/a", "<body><p id=x>1")
-	cycles := 5
+	cycles := 3
 	if s.Long {
 		cycles = 15
 	}

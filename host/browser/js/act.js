@@ -117,7 +117,8 @@ api.focus = async ({ within, selector, select }) => {
   dom.focus(e);
   const root = dom.rootNode(e);
   if (dom.active[dom.type(root)](root) !== e) throw new Fault("selector_drift", `${describe(e)} takes no keyboard input`);
-  return { direct: select ? prepare(e) : false, tokens: tokens() };
+  const editor = dom.editable(e) && dom.tag(e) !== "textarea" && dom.tag(e) !== "input";
+  return { direct: select ? prepare(e) : false, editor, tokens: tokens() };
 };
 
 // prepare selects what e holds and reports whether its value is set directly.

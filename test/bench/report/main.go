@@ -18,6 +18,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/drawbridge-mcp/drawbridge/test/bench/marked"
 )
 
 // A line is one row of the table.
@@ -73,7 +75,7 @@ func run(ctx context.Context, out, readme string, stdout, progress io.Writer) er
 	table := r.table()
 	fmt.Fprint(stdout, table)
 	if readme != "" {
-		if err := insert(readme, table); err != nil {
+		if err := marked.Replace(readme, "bench", table); err != nil {
 			return err
 		}
 	}
@@ -102,25 +104,6 @@ func (r report) table() string {
 	}
 	fmt.Fprintf(&b, "\nMeasured with %s on %s, %d CPUs.\n", r.Go, r.OS, r.CPUs)
 	return b.String()
-}
-
-// The markers of the README's table.
-const (
-	begin = "<!-- bench: begin -->\n"
-	end   = "<!-- bench: end -->"
-)
-
-func insert(path, table string) error {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	before, rest, ok := strings.Cut(string(text), begin)
-	_, after, ok2 := strings.Cut(rest, end)
-	if !ok || !ok2 {
-		return fmt.Errorf("%s has no markers for the table", path)
-	}
-	return os.WriteFile(path, []byte(before+begin+table+end+after), 0o644) //nolint:gosec // a README is for everybody to read
 }
 
 // results maps a benchmark's name, without its number of CPUs, to the values of

@@ -25,7 +25,16 @@ const (
 	SearchTickets = "rt.search_tickets"
 	GetTicket     = "rt.get_ticket"
 	Comment       = "rt.comment"
+	Reply         = "rt.reply"
+	ReplyOnPage   = "rt.reply_on_page"
+	SetStatus     = "rt.set_status"
+	CreateTicket  = "rt.create_ticket"
 )
+
+// IsDestructive reports whether a tool asks a person.
+func IsDestructive(tool string) bool {
+	return !slices.Contains([]string{ListMyTickets, SearchTickets, GetTicket}, tool)
+}
 
 type object = map[string]any
 
@@ -103,42 +112,6 @@ const Words = "Prüfung: naïve café, שלום, 你好, e\u0301 and 👩‍👩
 	"    indented & <b>bold?</b> \"quoted\" 'single' \\ %41 + a=b;c=d\n" +
 	"&amp; &lt;script&gt; {id} #12\n- last line"
 
-// Comments writes one comment; afterwards the ticket has one transaction more,
-// with that text, and nothing else in the database differs.
-func Comments(t *testing.T, c Caller, s *Site, account string, id int) {
-	t.Helper()
-	before := truthOf(t, s)
-	must(t, c, Comment, object{"id": id, "text": Words})
-	after := truthOf(t, s)
-	OneComment(t, before, after, id, account, Words)
-	holds(t, after.Detail(must(t, c, GetTicket, object{"id": id}), id))
-}
-
-// OneComment compares the truth before and after a comment.
-func OneComment(t *testing.T, before, after *rtcompare.Truth, id int, account, text string) {
-	t.Helper()
-	k := after.Ticket(id)
-	n := len(before.Ticket(id).Transactions)
-	if len(k.Transactions) != n+1 {
-		t.Fatalf("ticket %d has %d transactions, want %d", id, len(k.Transactions), n+1)
-	}
-	added := k.Transactions[n]
-	switch {
-	case added.Type != "Comment" || added.Author != account || len(added.Parts) != 1:
-		t.Errorf("what was added is a %s of %s in %d parts", added.Type, added.Author, len(added.Parts))
-	case added.Parts[0].Type != "text/plain" || added.Parts[0].Text == nil || strings.TrimSuffix(*added.Parts[0].Text, "\n") != text:
-		// Request Tracker may end a message with a line feed of its own.
-		t.Errorf("the text is %q as %s, want %q", *added.Parts[0].Text, added.Parts[0].Type, text)
-	}
-	rest := *after
-	rest.Tickets = slices.Clone(after.Tickets)
-	was := rest.Ticket(id)
-	was.Transactions, was.Updated = k.Transactions[:n], before.Ticket(id).Updated
-	if a, b := encode(t, before), encode(t, &rest); !bytes.Equal(a, b) {
-		t.Error("more than the comment has changed")
-	}
-}
-
 // SignedOut ends the login on the server's side: every tool says so, and how to
 // sign in again.
 func SignedOut(t *testing.T, c Caller, s *Site) {
@@ -149,6 +122,7 @@ func SignedOut(t *testing.T, c Caller, s *Site) {
 	}
 	for tool, args := range map[string]object{
 		ListMyTickets: {}, SearchTickets: {"status": "open"}, GetTicket: {"id": 12}, Comment: {"id": 12, "text": "lost"},
+		Reply: {"id": 12, "text": "lost"}, ReplyOnPage: {"id": 12, "text": "lost"}, SetStatus: {"id": 12, "status": "stalled"}, CreateTicket: {"queue": "General", "subject": "lost", "text": "lost"},
 	} {
 		if hint := fails(t, c, tool, args, abi.ErrAuthExpired); hint != "drawbridge login rt" {
 			t.Errorf("%s: the hint is %q", tool, hint)
@@ -164,6 +138,7 @@ func WithoutRights(t *testing.T, c Caller, s *Site) {
 	before := rawTruth(t, s)
 	for tool, args := range map[string]object{
 		ListMyTickets: {}, SearchTickets: {}, GetTicket: {"id": 12}, Comment: {"id": 12, "text": "not mine"},
+		Reply: {"id": 12, "text": "not mine"}, ReplyOnPage: {"id": 12, "text": "not mine"}, SetStatus: {"id": 12, "status": "stalled"}, CreateTicket: {"queue": "General", "subject": "not mine", "text": "not mine"},
 	} {
 		fails(t, c, tool, args, abi.ErrForbidden)
 	}
@@ -177,6 +152,13 @@ func Missing(t *testing.T, c Caller, s *Site) {
 	before := rawTruth(t, s)
 	fails(t, c, GetTicket, object{"id": 9999}, abi.ErrNotFound)
 	fails(t, c, Comment, object{"id": 9999, "text": "nobody reads this"}, abi.ErrNotFound)
+	fails(t, c, Reply, object{"id": 9999, "text": "nobody reads this"}, abi.ErrNotFound)
+	fails(t, c, ReplyOnPage, object{"id": 9999, "text": "nobody reads this"}, abi.ErrNotFound)
+	fails(t, c, SetStatus, object{"id": 9999, "status": "open"}, abi.ErrNotFound)
+	fails(t, c, SetStatus, object{"id": 12, "status": "no such status"}, abi.ErrInvalidArgs)
+	fails(t, c, SetStatus, object{"id": 12, "status": "deleted"}, abi.ErrInvalidArgs)
+	fails(t, c, CreateTicket, object{"queue": "No such queue", "subject": "x", "text": "x"}, abi.ErrInvalidArgs)
+	fails(t, c, CreateTicket, object{"queue": "1", "subject": "x", "text": "x"}, abi.ErrInvalidArgs)
 	unchanged(t, s, before)
 }
 

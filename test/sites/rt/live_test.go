@@ -67,7 +67,7 @@ func (r *rig) install(manifest, wasm []byte) {
 // Call has a person approve whatever asks for one.
 func (r *rig) Call(_ context.Context, tool string, args any) (json.RawMessage, error) {
 	call := r.World.Call
-	if tool == Comment {
+	if IsDestructive(tool) {
 		call = r.CallApproved
 	}
 	res := call(tool, args)
@@ -93,16 +93,20 @@ func TestWithoutRights(t *testing.T) {
 	WithoutRights(t, r, r.site)
 }
 
-func TestComments(t *testing.T) {
+func TestWrites(t *testing.T) {
 	r := newRig(t, Staff())
 	r.restored(t)
-	Comments(t, r, r.site, Staff().Name, 12)
+	t.Run("comment", func(t *testing.T) { Comments(t, r, r.site, Staff().Name, 12) })
+	t.Run("reply", func(t *testing.T) { Replies(t, r, r.site, Staff().Name, 12) })
+	t.Run("reply on page", func(t *testing.T) { RepliesOnPage(t, r, r.site, Staff().Name, 12) })
+	t.Run("status", func(t *testing.T) { SetsStatus(t, r, r.site, Staff().Name, 12) })
+	t.Run("create", func(t *testing.T) { Creates(t, r, r.site, Staff().Name) })
 }
 
 func TestAttacks(t *testing.T) {
 	r := newRig(t, Staff())
 	r.restored(t)
-	r.installPuppet()
+	r.installPuppet(Comment, 1)
 	t.Run("unguarded", func(t *testing.T) { Harmful(t, unguarded{r}, r.site, Attacks()) })
 	t.Run("refused", func(t *testing.T) { Refused(t, reader{r}, r.site, Attacks()) })
 }
@@ -110,10 +114,15 @@ func TestAttacks(t *testing.T) {
 func TestOverreaches(t *testing.T) {
 	r := newRig(t, Staff())
 	r.restored(t)
-	r.installPuppet()
-	t.Run("unguarded", func(t *testing.T) { Harmful(t, unguarded{r}, r.site, Overreaches()) })
-	t.Run("refused", func(t *testing.T) { Refused(t, writer{r}, r.site, Overreaches()) })
-	t.Run("twice", func(t *testing.T) { Once(t, writer{r}, r.site, Staff().Name) })
+	for i, w := range Writes() {
+		t.Run(w.Tool, func(t *testing.T) {
+			r.installPuppet(w.Tool, i+1)
+			p := writer{r, w.Args}
+			t.Run("unguarded", func(t *testing.T) { Harmful(t, unguarded{r}, r.site, w.Overreaches) })
+			t.Run("refused", func(t *testing.T) { Refused(t, p, r.site, w.Overreaches) })
+			t.Run("twice", func(t *testing.T) { Once(t, p, r.site, w, Staff().Name) })
+		})
+	}
 }
 
 // restored puts the database back after the test.

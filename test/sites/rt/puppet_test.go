@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -18,8 +19,9 @@ import (
 
 // InstallPuppet installs a module that does whatever it is told, under the very
 // lists that the connector's tools are signed with: "look" has the reads of all
-// tools that read, "touch" the lists of the one that comments.
-func (r *rig) installPuppet() {
+// tools that read, "touch" the lists of one that writes. A higher patch takes the
+// place of the one before.
+func (r *rig) installPuppet(write string, patch int) {
 	r.T.Helper()
 	text, err := os.ReadFile(filepath.Join(harness.Root(), source, "plugin.yaml"))
 	if err != nil {
@@ -29,15 +31,16 @@ func (r *rig) installPuppet() {
 	if err != nil {
 		r.T.Fatal(err)
 	}
-	m.Name, m.Title = "puppet", "Puppet"
+	m.Name, m.Title, m.Version = "puppet", "Puppet", "1.0."+strconv.Itoa(patch)
 	c := &m.Connectors[0]
 	c.ID, c.Title = "puppet", "Puppet"
 	look := puppetTool("look", false)
 	touch := puppetTool("touch", true)
 	for _, tool := range c.Tools {
-		if tool.IsDestructive() {
+		switch {
+		case "rt."+tool.Name == write:
 			touch.Reads, touch.Writes = tool.Reads, tool.Writes
-		} else {
+		case !tool.IsDestructive():
 			look.Reads = append(look.Reads, tool.Reads...)
 		}
 	}
@@ -54,14 +57,15 @@ func puppetTool(name string, destructive bool) abi.Tool {
 		Name: name, Title: name, Description: "Does what it is told.", Destructive: &destructive,
 		Capabilities: []abi.Capability{abi.CapAct, abi.CapFetch, abi.CapProgress, abi.CapRead, abi.CapScreenshot},
 		Input: json.RawMessage(`{"type":"object","properties":{"id":{"type":"integer"},"text":{"type":"string"},` +
+			`"status":{"type":"string"},"queue":{"type":"string"},"subject":{"type":"string"},"requestor":{"type":"string"},` +
 			`"tolerate":{"type":"boolean"},"calls":{"type":"array","items":{"type":"object"}}},"additionalProperties":false}`),
 		Output: json.RawMessage(`{"type":"object","properties":{"answers":{"type":"array"},"shot":{"type":"string","format":"image"}},"additionalProperties":false}`),
 	}
 }
 
-// hostCalls opens the ticket's page and does what the attacks say.
-func hostCalls(id int, attacks ...Attack) []object {
-	calls := []object{{"read": []abi.Step{{Op: abi.OpNavigate, Path: ticketPath(id)}}}}
+// hostCalls opens the page that the attacks start from and does what they say.
+func hostCalls(attacks ...Attack) []object {
+	calls := []object{{"read": []abi.Step{{Op: abi.OpNavigate, Path: attacks[0].start()}}}}
 	for _, a := range attacks {
 		if a.Fetch != nil {
 			f := *a.Fetch
@@ -74,44 +78,50 @@ func hostCalls(id int, attacks ...Attack) []object {
 	return calls
 }
 
-func ticketPath(id int) string { return "/Ticket/Display.html?id=" + strconv.Itoa(id) }
-
 // A reader is a hostile module of a tool that reads.
 type reader struct{ *rig }
 
 func (r reader) Attack(_ context.Context, a Attack) error {
-	return attackError(a.ID, r.World.Call("puppet_look", object{"id": a.ID, "text": "", "calls": hostCalls(a.ID, a)})) //nolint:contextcheck // the world has the test's
+	return attackError(a, r.World.Call("puppet_look", object{"id": a.ID, "text": "", "calls": hostCalls(a)})) //nolint:contextcheck // the world has the test's
 }
 
 // attackError is what the attack came to; that its start came to nothing is
 // another error.
-func attackError(id int, res host.CallResult) error {
+func attackError(a Attack, res host.CallResult) error {
 	switch {
 	case res.Err == nil:
 		return nil
-	case strings.Contains(res.Err.Error(), ticketPath(id)+`"`):
-		return fmt.Errorf("opening ticket %d: %s", id, res.Err.Error())
+	case strings.Contains(res.Err.Error(), a.start()+`"`):
+		return fmt.Errorf("opening %s: %s", a.start(), res.Err.Error())
 	}
 	return res.Err
 }
 
-// A writer is one of the tool that comments, approved for ticket 12.
-type writer struct{ *rig }
+// A writer is one of a tool that writes, approved for args.
+type writer struct {
+	*rig
+	args object
+}
 
 func (w writer) Attack(_ context.Context, a Attack) error {
-	w.NewClient()
-	return attackError(12, w.CallApproved("puppet_touch", object{"id": 12, "text": "approved", "calls": hostCalls(12, a)})) //nolint:contextcheck // the world has the test's
+	return attackError(a, w.touch(hostCalls(a), false)) //nolint:contextcheck // the world has the test's
 }
 
 // All does several in one call, whatever becomes of each, and returns what the
 // call came to.
 func (w writer) All(_ context.Context, attacks ...Attack) (json.RawMessage, error) {
-	w.NewClient()
-	res := w.CallApproved("puppet_touch", object{"id": 12, "text": "approved", "tolerate": true, "calls": hostCalls(12, attacks...)}) //nolint:contextcheck // the world has the test's
+	res := w.touch(hostCalls(attacks...), true) //nolint:contextcheck // the world has the test's
 	if res.Err != nil {
 		return nil, res.Err
 	}
 	return res.Structured, nil
+}
+
+func (w writer) touch(calls []object, tolerate bool) host.CallResult {
+	w.NewClient()
+	args := maps.Clone(w.args)
+	args["calls"], args["tolerate"] = calls, tolerate
+	return w.CallApproved("puppet_touch", args)
 }
 
 // Unguarded does it in a tab of the same browser that nothing guards.
@@ -127,7 +137,7 @@ func (u unguarded) Attack(ctx context.Context, a Attack) (err error) {
 			err = cerr
 		}
 	}()
-	home := u.site.Base + ticketPath(a.ID)
+	home := u.site.Base + a.start()
 	whatever := abi.Pages{SignedIn: []abi.Condition{{Selector: "body"}}}
 	if _, err := p.Navigate(ctx, browser.Navigation{URL: home, Referrer: u.site.Base + "/", Pages: whatever}); err != nil {
 		return err
