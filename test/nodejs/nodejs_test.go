@@ -45,7 +45,7 @@ func TestFetchSaysWhatIsAbsent(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			bin := t.TempDir()
 			if tt.npm != "" {
-				if err := os.WriteFile(filepath.Join(bin, "npm"), []byte("#!/bin/sh\n"+tt.npm+"\n"), 0o700); err != nil { //nolint:gosec // it has to run
+				if err := os.WriteFile(filepath.Join(bin, "npm"), []byte("#!/bin/sh\n"+tt.npm+"\n"), 0o700); err != nil {
 					t.Fatal(err)
 				}
 			}
