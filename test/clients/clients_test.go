@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience is for one client and all that it does.
-const patience = time.Minute
+const patience = 3 * time.Minute
 
 // A target is where a client finds the server.
 type target struct {
