@@ -100,7 +100,7 @@ func check(data []byte, t reflect.Type, opts []Option) ([]span, *Error) {
 	if !utf8.Valid(data) {
 		return nil, &Error{Reason: InvalidUTF8, Path: "$", Offset: firstInvalid(data)}
 	}
-	w := &walker{options: o, data: data, structs: map[reflect.Type]*structKeys{}, shapes: map[reflect.Type]shape{}}
+	w := &walker{options: o, data: data}
 	if err := w.document(t); err != nil {
 		err.Path = "$" + err.Path
 		return nil, err

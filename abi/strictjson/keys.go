@@ -30,10 +30,10 @@ func (k *structKeys) folded(key []byte) string {
 	return ""
 }
 
-// keysOf returns the keys of a struct type.
-func (w *walker) keysOf(t reflect.Type) *structKeys {
-	if k, ok := w.structs[t]; ok {
-		return k
+// keysOf returns the keys of a struct type, which nobody changes.
+func keysOf(t reflect.Type) *structKeys {
+	if k, ok := structs.Load(t); ok {
+		return k.(*structKeys)
 	}
 	found := map[string][]candidate{}
 	collect(t, 0, nil, found)
@@ -43,7 +43,7 @@ func (w *walker) keysOf(t reflect.Type) *structKeys {
 			k.types[name] = c.t
 		}
 	}
-	w.structs[t] = k
+	structs.Store(t, k)
 	return k
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"sync"
 )
 
 // A walker reads one document once, along the type that it will be decoded into.
@@ -17,10 +18,6 @@ type walker struct {
 	pos   int
 	depth int
 	top   []span // the members of the outermost object
-
-	// Made when first met, for this document.
-	structs map[reflect.Type]*structKeys
-	shapes  map[reflect.Type]shape
 }
 
 // A shape is what a destination accepts, pointers resolved.
@@ -48,7 +45,7 @@ func (w *walker) value(t reflect.Type) *Error {
 	if w.pos == len(w.data) {
 		return w.syntax("the document ends where a value is expected")
 	}
-	s := w.shape(t)
+	s := knownShape(t)
 	switch c := w.data[w.pos]; {
 	case c == '{':
 		return w.nested(s, w.object)
@@ -63,13 +60,23 @@ func (w *walker) value(t reflect.Type) *Error {
 	}
 }
 
-// shape is shapeOf, remembered.
-func (w *walker) shape(t reflect.Type) shape {
-	s, ok := w.shapes[t]
-	if !ok {
-		s = shapeOf(t)
-		w.shapes[t] = s
+// What types are never changes, so it is found out once: these are caches, and
+// hold no more than there are types that a document is decoded into.
+var (
+	shapes  sync.Map // reflect.Type to shape
+	structs sync.Map // reflect.Type to *structKeys
+)
+
+// knownShape is shapeOf, remembered.
+func knownShape(t reflect.Type) shape {
+	if t == nil {
+		return shape{nullable: true}
 	}
+	if s, ok := shapes.Load(t); ok {
+		return s.(shape)
+	}
+	s := shapeOf(t)
+	shapes.Store(t, s)
 	return s
 }
 
@@ -129,7 +136,7 @@ func (w *walker) object(s shape) *Error {
 	switch s.kind() {
 	case reflect.Invalid:
 	case reflect.Struct:
-		known = w.keysOf(s.t)
+		known = keysOf(s.t)
 	case reflect.Map:
 		if !plainMap(s.t) {
 			return w.wrong(BadDestination, s, "a map whose keys are not plain strings")

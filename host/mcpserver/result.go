@@ -12,6 +12,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/abi/strictjson"
 	"github.com/drawbridge-mcp/drawbridge/host"
 )
 
@@ -27,8 +28,8 @@ func (s *Server) result(ctx context.Context, res host.CallResult) *mcp.CallToolR
 	if res.Err != nil {
 		return failure(res.Err, res.AuditID)
 	}
-	var compact bytes.Buffer
-	if !isObject(res.Structured) || !utf8.Valid(res.Structured) || json.Compact(&compact, res.Structured) != nil {
+	structured, ok := compactObject(res.Structured)
+	if !ok {
 		s.log.ErrorContext(ctx, "result that is not a JSON object", slog.String("audit", res.AuditID))
 		return failure(abi.Errorf(abi.ErrInternal, "", "internal error"), res.AuditID)
 	}
@@ -36,7 +37,7 @@ func (s *Server) result(ctx context.Context, res host.CallResult) *mcp.CallToolR
 	if res.Origin != "" {
 		meta[MetaOrigin] = res.Origin
 	}
-	shown, of := clip(compact.String(), maxText)
+	shown, of := clip(string(structured), maxText)
 	if of > 0 {
 		meta[MetaTruncated] = map[string]int{"shown": maxText, "of": of}
 		shown += fmt.Sprintf("\n[truncated: the first %d of %d characters; ask for less, or read structuredContent]", maxText, of)
@@ -44,8 +45,41 @@ func (s *Server) result(ctx context.Context, res host.CallResult) *mcp.CallToolR
 	return &mcp.CallToolResult{
 		Result:               mcp.Result{Meta: resultMeta(meta, res.AuditID)},
 		Content:              append([]mcp.Content{mcp.NewTextContent(shown)}, pictures(res.Images)...),
-		RawStructuredContent: compact.Bytes(),
+		RawStructuredContent: structured,
 	}
+}
+
+// compactObject returns a JSON object without white space between its parts; most
+// have none, and come back as they are. ok is false for what is no object.
+func compactObject(raw json.RawMessage) (compact json.RawMessage, ok bool) {
+	err := strictjson.Check(raw, strictjson.MaxBytes(max(len(raw), 1)), strictjson.AnyText(), strictjson.AnyKeys())
+	if err != nil || !isObject(raw) {
+		return nil, false
+	}
+	if !spaced(raw) {
+		return raw, true
+	}
+	var b bytes.Buffer
+	if json.Compact(&b, raw) != nil {
+		return nil, false
+	}
+	return b.Bytes(), true
+}
+
+// spaced reports whether white space stands outside the strings of a JSON text.
+func spaced(raw []byte) bool {
+	quoted := false
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case c == '"':
+			quoted = !quoted
+		case quoted && c == '\\':
+			i++
+		case !quoted && c <= ' ':
+			return true
+		}
+	}
+	return false
 }
 
 // pictures are the images that a result names by their handles. Their bytes stand
