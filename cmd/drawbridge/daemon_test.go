@@ -312,12 +312,17 @@ func (c *mcpClient) wantGone(id string) {
 		Error *struct {
 			Message string `json:"message"`
 		} `json:"error"`
+		Result struct {
+			IsError bool `json:"isError"`
+		} `json:"result"`
 	}
 	var err error
 	for err == nil && m.ID == "" { // notifications come before it
 		err = c.out.Decode(&m)
 	}
-	if err != nil || m.ID != id || m.Error == nil || !strings.Contains(m.Error.Message, "the daemon ended") {
+	// The daemon's own last word, where it came through, or the relay's.
+	said := m.Result.IsError || m.Error != nil && strings.Contains(m.Error.Message, "the daemon ended")
+	if err != nil || m.ID != id || !said {
 		c.t.Errorf("%v: %+v", err, m)
 	}
 	c.done.Store(true)

@@ -95,7 +95,10 @@ func TestDoctorFindsASecondDaemon(t *testing.T) {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "its end", func() bool { return !alive(pid) })
+	eventually(t, "its end", func() bool { // its first thread's end is not yet that of its files
+		_, held, err := platform.ReadLock(lock)
+		return !alive(pid) && !held && err == nil
+	})
 	h.wantWell("daemon", "the last one was killed")
 	h.run("tools") // and it is in nobody's way
 }
