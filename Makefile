@@ -13,8 +13,12 @@ WASI    := GOOS=wasip1 GOARCH=wasm
 # each other's processors.
 BROWSERS := /(host/browser|test/e2e|cmd/drawbridge)$$
 
+# Of these, the ones that take whole minutes more with the race detector; make
+# race runs them with it.
+LONG := /(test/e2e|cmd/drawbridge)$$
+
 .DEFAULT_GOAL := build
-.PHONY: build demo test test-browser test-sites conformance check lint fuzz bench bench-peers mutants deps deps-npm clean help
+.PHONY: build demo test race test-browser test-sites conformance check lint fuzz bench bench-peers mutants deps deps-npm clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -34,8 +38,12 @@ demo: deps build ## run the main job from start to end; KEEP=1 leaves the host r
 
 test: deps deps-npm ## all tests, with real Chromium, real Git, real keys and other people's clients
 	$(GO) test -race -shuffle=on -timeout 20m $$($(GO) list ./... | grep -Ev '$(BROWSERS)')
-	$(GO) test -race -shuffle=on -timeout 25m -p 1 $$($(GO) list ./... | grep -E '$(BROWSERS)')
+	$(GO) test -race -shuffle=on -timeout 20m $$($(GO) list ./... | grep -E '$(BROWSERS)' | grep -Ev '$(LONG)')
+	$(GO) test -shuffle=on -timeout 20m -p 1 $$($(GO) list ./... | grep -E '$(LONG)')
 	@test/scripts/not-run.sh
+
+race: deps ## the end-to-end tests under the race detector too
+	$(GO) test -race -shuffle=on -timeout 40m -p 1 $$($(GO) list ./... | grep -E '$(LONG)')
 
 test-browser: deps ## the browser suite whole and long, launched and attached; DRAWBRIDGE_HEADED=1 attaches to one with windows
 	DRAWBRIDGE_LONG=1 $(GO) test -race -timeout 20m -run 'TestLaunch$$|TestAttach$$' ./host/browser
