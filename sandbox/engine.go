@@ -168,7 +168,6 @@ func (i *instance) explain(err error) string {
 }
 
 func (i *instance) close() {
-	i.log.flush()
 	// A trap leaves nothing worth reporting behind.
 	_ = i.plugin.CloseWithContext(context.Background())
 }

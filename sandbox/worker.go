@@ -94,7 +94,11 @@ func (w *guestWorker) serve() error {
 		if err != nil {
 			return err
 		}
-		if err := writeFrame(w.out, w.call(inst, export, input)); err != nil {
+		last := w.call(inst, export, input)
+		inst.log.flush() // what it logged comes before what it returned
+		err = writeFrame(w.out, last)
+		inst.close() // its memory is zeroed when nobody waits for it any more
+		if err != nil {
 			return err
 		}
 	}
@@ -102,7 +106,6 @@ func (w *guestWorker) serve() error {
 
 // call runs one export and returns the frame that ends the call.
 func (w *guestWorker) call(inst *instance, export string, input []byte) frame {
-	defer inst.close()
 	w.idle = 0
 	start := time.Now()
 	out, err := inst.call(export, input)
