@@ -27,7 +27,7 @@ type call struct {
 	req     CallRequest
 	tool    *tool
 	args    json.RawMessage // canonical
-	guard   *guard.Guard
+	guard   *guard.Guard    // of a destructive call
 	lease   *lease
 	account string
 	grant   gate.Grant
@@ -170,12 +170,12 @@ func (c *call) begin(ctx context.Context) error {
 // looks at the account again: the user may have changed it meanwhile.
 func (c *call) open(ctx context.Context) error {
 	var err error
-	if c.guard, err = c.newGuard(c.tool.Destructive); err != nil {
-		return err
-	}
 	if !c.tool.Destructive {
 		key := tabKey{c.req.Principal.ID, c.tool.conn.def.ID}
-		c.lease, err = c.host.tabs.reading(ctx, key, c.policy(), c.guard)
+		c.lease, err = c.host.tabs.reading(ctx, key, c.policy(), func() (*guard.Guard, error) { return c.newGuard(false) })
+		return err
+	}
+	if c.guard, err = c.newGuard(true); err != nil {
 		return err
 	}
 	account, err := c.host.account(ctx, c.tool.conn, c.lease)

@@ -40,10 +40,11 @@ type lease struct {
 	spoil func()
 }
 
-// reading leases the client's reading tab under the policy that g enforces. The
-// page stays as the last call left it if that call had the same policy, since
-// the guard lasts as long as the page; otherwise it is blanked first.
-func (t *tabs) reading(ctx context.Context, key tabKey, policy string, g *guard.Guard) (*lease, error) {
+// reading leases the client's reading tab under a policy, which the guard that
+// newGuard makes enforces. The page stays as the last call left it if that call
+// had the same policy, since the guard lasts as long as the page; otherwise it is
+// blanked first.
+func (t *tabs) reading(ctx context.Context, key tabKey, policy string, newGuard func() (*guard.Guard, error)) (*lease, error) {
 	e := t.entry(key)
 	select {
 	case <-e.turn:
@@ -51,7 +52,7 @@ func (t *tabs) reading(ctx context.Context, key tabKey, policy string, g *guard.
 		return nil, abi.Errorf(abi.ErrTimeout, "open page", "another call of this client still uses the tab: %w", ctx.Err())
 	}
 	release := func() { e.turn <- struct{}{} }
-	if err := t.prepare(ctx, e, policy, g); err != nil {
+	if err := t.prepare(ctx, e, policy, newGuard); err != nil {
 		release()
 		return nil, err
 	}
@@ -87,11 +88,16 @@ func (t *tabs) entry(key tabKey) *tab {
 }
 
 // prepare makes e's page usable under policy; the caller holds e's turn.
-func (t *tabs) prepare(ctx context.Context, e *tab, policy string, g *guard.Guard) error {
-	if e.page != nil && e.page.Err() == nil {
-		if e.policy == policy {
-			return nil
-		}
+func (t *tabs) prepare(ctx context.Context, e *tab, policy string, newGuard func() (*guard.Guard, error)) error {
+	usable := e.page != nil && e.page.Err() == nil
+	if usable && e.policy == policy {
+		return nil
+	}
+	g, err := newGuard()
+	if err != nil {
+		return err
+	}
+	if usable {
 		if err := reset(ctx, e.page, g); err == nil {
 			e.policy, e.guard = policy, g
 			return nil

@@ -100,6 +100,20 @@ func (p *process) close() {
 	closeAll(p.in, p.out)
 }
 
+// cpu is usage's first half, which is all that the beginning of a call needs.
+func (p *process) cpu() time.Duration {
+	if !waitsWithoutReaping {
+		return 0
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.reaped {
+		return 0
+	}
+	cpu, _ := readCPU(p.cmd.Process.Pid)
+	return cpu
+}
+
 // usage returns what the worker has used so far; false if nobody can tell.
 func (p *process) usage() (usage, bool) {
 	if !waitsWithoutReaping {

@@ -41,14 +41,23 @@ func waitExited(pid int) {
 	}
 }
 
-// readUsage asks the process's own clock and its memory counters.
-func readUsage(pid int) (usage, bool) {
+// readCPU asks the process's own clock.
+func readCPU(pid int) (time.Duration, bool) {
 	const processClock = 2 // CPUCLOCK_SCHED of <linux/posix-timers.h>
 	var ts unix.Timespec
 	if err := unix.ClockGettime(int32(^pid<<3|processClock), &ts); err != nil {
+		return 0, false
+	}
+	return time.Duration(ts.Nano()), true
+}
+
+// readUsage asks the process's own clock and its memory counters.
+func readUsage(pid int) (usage, bool) {
+	cpu, ok := readCPU(pid)
+	if !ok {
 		return usage{}, false
 	}
-	u := usage{cpu: time.Duration(ts.Nano())}
+	u := usage{cpu: cpu}
 	statm, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/statm")
 	if err != nil {
 		return u, true

@@ -38,10 +38,7 @@ type watch struct {
 
 // watch begins to watch. The caller stops it.
 func (w *worker) watch(ctx context.Context, g guard) *watch {
-	v := &watch{w: w, g: g, quit: make(chan struct{}), done: make(chan struct{}), since: time.Now()}
-	if u, ok := w.proc.usage(); ok {
-		v.before = u.cpu
-	}
+	v := &watch{w: w, g: g, quit: make(chan struct{}), done: make(chan struct{}), since: time.Now(), before: w.proc.cpu()}
 	go v.run(ctx)
 	return v
 }
