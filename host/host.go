@@ -59,7 +59,8 @@ type Host struct {
 
 	mu     sync.Mutex
 	closed bool
-	end    chan struct{} // closed by Close: ends the calls that run
+	life   context.Context //nolint:containedctx // the host's own: Close ends it, and with it the calls that run
+	end    context.CancelFunc
 	calls  sync.WaitGroup
 }
 
@@ -75,9 +76,9 @@ func New(o Options) (*Host, error) {
 	h := &Host{
 		opts: o, gate: o.Gate, journal: newJournal(o.Audit, o.Logger), redact: o.Redact,
 		settings: &settingsFile{path: o.Settings},
-		end:      make(chan struct{}),
 		tabs:     &tabs{browsers: &supervisor{launch: o.Launch, attach: o.Attach}, open: map[tabKey]*tab{}, blank: o.Attach != nil},
 	}
+	h.life, h.end = context.WithCancel(context.Background())
 	h.health = health.New(health.Options{Check: h.checkHealth, Changed: h.healthChanged, Now: o.Now})
 	err := h.Reload()
 	if errors.Is(err, abi.ErrUntrusted) { // the lock file pins nothing: none is loaded, and commands say why
@@ -97,7 +98,7 @@ func (h *Host) Close() error {
 	h.mu.Lock()
 	if !h.closed {
 		h.closed = true
-		close(h.end)
+		h.end()
 	}
 	h.mu.Unlock()
 	h.calls.Wait()
@@ -121,14 +122,11 @@ func (h *Host) enter() bool {
 // untilEnd returns ctx that ends with the host at the latest.
 func (h *Host) untilEnd(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
-	go func() {
-		select {
-		case <-h.end:
-			cancel()
-		case <-ctx.Done():
-		}
-	}()
-	return ctx, cancel
+	unhook := context.AfterFunc(h.life, cancel)
+	return ctx, func() {
+		unhook()
+		cancel()
+	}
 }
 
 // Reload reads again what is installed and tells clients if the tools changed.

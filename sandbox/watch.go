@@ -25,12 +25,12 @@ type watch struct {
 	w    *worker
 	g    guard
 	quit chan struct{}
-	done chan struct{}
 
 	before time.Duration // CPU used before; owned by the constructor
-	cause  error         // why the worker was killed; read after done
 
 	mu     sync.Mutex
+	over   bool          // nothing is killed any more
+	cause  error         // why the worker was killed
 	ran    time.Duration // clock time in the guest, for systems without a CPU clock
 	since  time.Time     // start of the current stretch
 	asking bool          // in a host call
@@ -38,20 +38,22 @@ type watch struct {
 
 // watch begins to watch. The caller stops it.
 func (w *worker) watch(ctx context.Context, g guard) *watch {
-	v := &watch{w: w, g: g, quit: make(chan struct{}), done: make(chan struct{}), since: time.Now(), before: w.proc.cpu()}
+	v := &watch{w: w, g: g, quit: make(chan struct{}), since: time.Now(), before: w.proc.cpu()}
 	go v.run(ctx)
 	return v
 }
 
-// stop ends the watch and returns why it killed the worker, if it did.
+// stop ends the watch and returns why it killed the worker, if it did. After that
+// it doesn't; its goroutine may end a little later, which nobody waits for.
 func (v *watch) stop() error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.over = true
 	close(v.quit)
-	<-v.done
 	return v.cause
 }
 
 func (v *watch) run(ctx context.Context) {
-	defer close(v.done)
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	var wall <-chan time.Time
@@ -60,19 +62,33 @@ func (v *watch) run(ctx context.Context) {
 		defer timer.Stop()
 		wall = timer.C
 	}
-	for v.cause == nil {
+	for {
+		var cause error
 		select {
 		case <-v.quit:
 			return
 		case <-ctx.Done():
-			v.cause = ended(ctx)
+			cause = ended(ctx)
 		case <-wall:
-			v.cause = v.exceeded("more than %s %s", v.g.wall, v.doing())
+			cause = v.exceeded("more than %s %s", v.g.wall, v.doing())
 		case <-tick.C:
-			v.cause = v.look()
+			cause = v.look()
+		}
+		if cause != nil {
+			v.strike(cause)
+			return
 		}
 	}
-	v.w.proc.kill()
+}
+
+// strike kills the worker, unless the watch is over.
+func (v *watch) strike(cause error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if !v.over {
+		v.cause = cause
+		v.w.proc.kill()
+	}
 }
 
 // look compares the worker's usage with the guard.
