@@ -2,6 +2,7 @@ package strictjson
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"unicode/utf8"
@@ -82,6 +83,24 @@ func Check(data []byte, opts ...Option) error {
 		return err
 	}
 	return nil
+}
+
+// Members is Check, and returns what the document's outermost object holds: the
+// values as they stand, sharing data's memory. It is nil for a document that is no
+// object.
+func Members(data []byte, opts ...Option) (map[string]json.RawMessage, error) {
+	top, err := check(data, nil, opts)
+	if err != nil {
+		return nil, err
+	}
+	if b := bytes.TrimLeft(data, " \t\r\n"); b[0] != '{' {
+		return nil, nil //nolint:nilnil // as the comment says
+	}
+	m := make(map[string]json.RawMessage, len(top))
+	for _, s := range top {
+		m[s.key] = data[s.from:s.to:s.to]
+	}
+	return m, nil
 }
 
 // check walks the document along type t; nil is the free form. It returns the

@@ -28,6 +28,7 @@ func FuzzDecode(f *testing.F) {
 			dec.UseNumber()
 			var want any
 			got, ok := strictjson.Value(data)
+			checkMembers(t, data)
 			if dec.Decode(&want) != nil || !ok || !reflect.DeepEqual(got, want) {
 				t.Errorf("Value = %#v, %v, want %#v", got, ok, want)
 			}
@@ -48,6 +49,17 @@ func FuzzDecode(f *testing.F) {
 			t.Errorf("a lone surrogate is left in %q", fixed)
 		}
 	})
+}
+
+// checkMembers asserts that Members and encoding/json see the same object.
+func checkMembers(t *testing.T, data []byte) {
+	t.Helper()
+	var want map[string]json.RawMessage
+	isObject := json.Unmarshal(data, &want) == nil && want != nil
+	got, err := strictjson.Members(data, strictjson.AnyText(), strictjson.AnyKeys())
+	if err != nil || isObject != (got != nil) || isObject && !reflect.DeepEqual(got, want) {
+		t.Errorf("Members = %s, %v, want %s", got, err, want)
+	}
 }
 
 // checkTyped asserts that an accepted document has no other reading: a decoder

@@ -13,7 +13,7 @@ import (
 // A tool's result can be long, and as encoding/json would have it, it is read and
 // written again for each value that it is nested in; here it is written once.
 func resultFrame(id json.RawMessage, result any) (frame, error) {
-	if res, ok := result.(*mcp.CallToolResult); ok {
+	if res, ok := result.(*mcp.CallToolResult); ok && len(res.RawStructuredContent) > longResult {
 		members, err := toolMembers(*res)
 		if err != nil {
 			return nil, err
@@ -26,6 +26,9 @@ func resultFrame(id json.RawMessage, result any) (frame, error) {
 	}
 	return answerFrame(id, b), nil
 }
+
+// longResult is from where on writing a result once is worth its trouble, in bytes.
+const longResult = 2 << 10
 
 // toolMembers words the members of a tool's result, the long ones by themselves.
 func toolMembers(res mcp.CallToolResult) (map[string]json.RawMessage, error) {

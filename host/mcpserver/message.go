@@ -51,11 +51,11 @@ func rpcErrorf(code int, format string, args ...any) *rpcError {
 // parseMessage reads one message. With an error the message is nil or holds what
 // was readable before it, the id above all.
 func parseMessage(data []byte) (*message, *rpcError) {
-	if err := checkJSON(data); err != nil {
+	envelope, err := split(data)
+	if err != nil {
 		return refusedMessage(data, err), rpcFor(err)
 	}
-	envelope, ok := object(data)
-	if !ok {
+	if envelope == nil {
 		return nil, rpcErrorf(mcp.INVALID_REQUEST, "a message is one JSON object; batches are not supported")
 	}
 	m := &message{}
@@ -68,14 +68,15 @@ func parseMessage(data []byte) (*message, *rpcError) {
 	return m, nil
 }
 
-// checkJSON refuses what two readers could understand differently.
-func checkJSON(data []byte) *strictjson.Error {
-	err := strictjson.Check(data, strictjson.MaxBytes(maxMessage), strictjson.MaxDepth(abi.MaxJSONDepth), strictjson.AnyText())
+// split takes a message apart, and refuses what two readers could understand
+// differently. It is nil for what is no object.
+func split(data []byte) (map[string]json.RawMessage, *strictjson.Error) {
+	members, err := strictjson.Members(data, strictjson.MaxBytes(maxMessage), strictjson.MaxDepth(abi.MaxJSONDepth), strictjson.AnyText())
 	var e *strictjson.Error
 	if err != nil && !errors.As(err, &e) {
 		e = &strictjson.Error{Reason: strictjson.Syntax, Path: "$"}
 	}
-	return e
+	return members, e
 }
 
 // rpcFor words a refusal.
@@ -97,8 +98,8 @@ func refusedMessage(data []byte, e *strictjson.Error) *message {
 	if e.Path == "$" || strings.HasPrefix(e.Path, "$.id") {
 		return nil
 	}
-	envelope, ok := object(data)
-	if !ok {
+	var envelope map[string]json.RawMessage
+	if json.Unmarshal(data, &envelope) != nil { // some of it is at fault, and its id is not
 		return nil
 	}
 	key, ok := idKey(envelope["id"])
@@ -108,13 +109,10 @@ func refusedMessage(data []byte, e *strictjson.Error) *message {
 	return &message{id: envelope["id"], key: key}
 }
 
-// object decodes a JSON object into its members, compared exactly.
+// object takes a JSON object apart; its keys are compared exactly.
 func object(data []byte) (map[string]json.RawMessage, bool) {
-	var m map[string]json.RawMessage
-	if !isObject(data) || json.Unmarshal(data, &m) != nil {
-		return nil, false
-	}
-	return m, true
+	m, err := strictjson.Members(data, strictjson.MaxBytes(max(len(data), 1)), strictjson.MaxDepth(abi.MaxJSONDepth), strictjson.AnyText(), strictjson.AnyKeys())
+	return m, err == nil && m != nil
 }
 
 // isObject reports whether JSON data begins like an object.
