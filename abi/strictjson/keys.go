@@ -32,8 +32,10 @@ func (k *structKeys) folded(key []byte) string {
 
 // keysOf returns the keys of a struct type, which nobody changes.
 func keysOf(t reflect.Type) *structKeys {
-	if k, ok := structs.Load(t); ok {
-		return k.(*structKeys)
+	if v, ok := structs.Load(t); ok {
+		if k, ok := v.(*structKeys); ok {
+			return k
+		}
 	}
 	found := map[string][]candidate{}
 	collect(t, 0, nil, found)

@@ -72,8 +72,10 @@ func knownShape(t reflect.Type) shape {
 	if t == nil {
 		return shape{nullable: true}
 	}
-	if s, ok := shapes.Load(t); ok {
-		return s.(shape)
+	if v, ok := shapes.Load(t); ok {
+		if s, ok := v.(shape); ok {
+			return s
+		}
 	}
 	s := shapeOf(t)
 	shapes.Store(t, s)
