@@ -55,6 +55,14 @@ function centre(e) {
   return { x: r.left + r.width / 2, y: r.top + r.height / 2 };
 }
 
+// inView reports whether the place to click is inside the viewport. What can't be
+// seen at all is centre's to say.
+function inView(e) {
+  const r = Array.from(dom.rects(e)).find((c) => c.width > 0 && c.height > 0);
+  const root = dom.rootNode(e);
+  return !r || !!dom.fromPoint[dom.type(root)](root, r.left + r.width / 2, r.top + r.height / 2);
+}
+
 // receives checks that a click at p would reach e.
 function receives(e, { x, y }) {
   const root = dom.rootNode(e);
@@ -83,9 +91,11 @@ function outward(e, p) {
 // locate: bring the element into view and say where to click.
 api.locate = async ({ within, selector }) => {
   const e = exactlyOne(within, selector);
-  dom.scrollIntoView(e, { block: "center", inline: "center", behavior: "instant" });
-  await steady(e);
-  if (!dom.connected(e)) throw new Fault("stale_ref", `the element at ${quote(selector)} left the page`);
+  for (let i = 0; i < 3 && (i === 0 || !inView(e)); i++) { // a page that is still being laid out scrolls it away
+    dom.scrollIntoView(e, { block: "center", inline: "center", behavior: "instant" });
+    await steady(e);
+    if (!dom.connected(e)) throw new Fault("stale_ref", `the element at ${quote(selector)} left the page`);
+  }
   target = e;
   const checkable = dom.tag(e) === "input" && ["checkbox", "radio"].includes(dom.inputType(e));
   return { ...outward(e, centre(e)), checkable, checked: checkable && dom.checked(e), tokens: tokens() };
