@@ -13,7 +13,7 @@ import (
 
 // protocolVersion changes with anything that frames mean. Host and worker are
 // the same program, so a mismatch is refused rather than bridged.
-const protocolVersion = 1
+const protocolVersion = 2
 
 // A hello is the first thing that a worker is told.
 type hello struct {
