@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/test/golden"
@@ -18,7 +19,7 @@ func conversation() []struct {
 	from string
 	f    frame
 } {
-	const told = `{"v":1,"cache":"/cache/run/1","write_cache":false,"runtime":true,"memory_pages":1024,` +
+	const told = `{"v":2,"cache":"/cache/run/1","write_cache":false,"runtime":true,"memory_pages":1024,` +
 		`"data_bytes":1073741824,"module_bytes":8388608,"input_bytes":1310720,"request_bytes":2097152,` +
 		`"answer_bytes":1048576,"result_bytes":4194304,"log_bytes":65536}`
 	type line = struct {
@@ -35,7 +36,7 @@ func conversation() []struct {
 		{"worker", named(kindLog, "info", []byte("reading"))},
 		{"worker", named(kindAsk, "read", []byte(`{"v":1,"steps":[]}`))},
 		{"host", frame{kindAnswer, []byte(`{"ok":true}`)}},
-		{"worker", frame{kindOutput, []byte(`{"ok":true,"result":{}}`)}},
+		{"worker", outputFrame(1500*time.Microsecond, []byte(`{"ok":true,"result":{}}`))},
 		{"worker", frame{kind: kindReady}},
 		{"worker", failFrame(abi.ErrGuestTrap, "wasm error: unreachable")},
 	}
@@ -135,7 +136,7 @@ func TestReadFail(t *testing.T) {
 }
 
 func TestReadHelloRefuses(t *testing.T) {
-	for _, in := range []string{`{"v":2}`, `{}`, `{"v":1,"more":1}`, `[]`, ``} {
+	for _, in := range []string{`{"v":1}`, `{"v":3}`, `{}`, `{"v":2,"more":1}`, `[]`, ``} {
 		var b bytes.Buffer
 		if err := writeFrame(&b, frame{kindHello, []byte(in)}); err != nil {
 			t.Fatal(err)
