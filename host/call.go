@@ -144,7 +144,8 @@ func (c *call) identify(ctx context.Context) error {
 
 func (c *call) allow(ctx context.Context) error {
 	var err error
-	if c.grant, err = c.host.gate.AllowAsking(ctx, c.subject(), c.req.Ask.toGate()); err != nil {
+	about := c.subject()
+	if c.grant, err = c.host.gate.AllowAsking(ctx, about, c.req.Ask.toGate(about)); err != nil {
 		return err
 	}
 	c.args = c.grant.Args // what was allowed is what runs
