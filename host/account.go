@@ -96,6 +96,10 @@ func dialogOf(writes []abi.Request) abi.Dialog {
 	return abi.DialogCancel
 }
 
+// maxGuestMessage bounds what a connector says of its error, in bytes: it stands in
+// the log, in the audit log, and before the model.
+const maxGuestMessage = 4 << 10
+
 // guestError is a connector's own error, which may only be one that a
 // connector has to say.
 func guestError(t *tool, e *abi.ErrorData) error {
@@ -113,7 +117,7 @@ func guestError(t *tool, e *abi.ErrorData) error {
 		abi.ErrCapabilityDenied, abi.ErrOutcomeUnknown, abi.ErrInvalidArgs, abi.ErrInvalidResult,
 		abi.ErrLimitExceeded, abi.ErrBrowserGone, abi.ErrPageCrashed, abi.ErrPageClosed, abi.ErrUnsupportedAction:
 	}
-	err := &abi.Error{Code: e.Code, Op: t.Name, Msg: e.Message}
+	err := &abi.Error{Code: e.Code, Op: t.Name, Msg: abi.Shorten(e.Message, maxGuestMessage)}
 	if e.Code == abi.ErrAuthExpired {
 		err.Hint = "drawbridge login " + t.conn.def.ID
 	}
