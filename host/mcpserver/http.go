@@ -24,6 +24,7 @@ func (s *Server) Handler(a Auth, o HTTPOptions) http.Handler {
 		srv:      s,
 		guard:    guard{auth: a, hosts: lower(o.Hosts), origins: o.Origins, log: s.log},
 		sessions: &sessions{srv: s, byID: map[string]*httpSession{}},
+		requests: requests{running: map[string]int{}},
 	}
 	return h
 }
@@ -40,13 +41,23 @@ type httpHandler struct {
 	srv      *Server
 	guard    guard
 	sessions *sessions
+	requests requests
 }
 
 // ServeHTTP lets nobody in before the guard, whatever the path.
 func (h *httpHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	who, ok := h.guard.admit(w, r)
+	if !ok {
+		return
+	}
+	leave, ok := h.requests.enter(r, who)
+	if !ok {
+		w.Header().Set("Connection", "close") // the body is not wanted
+		refuse(w, http.StatusTooManyRequests, "too many requests at once")
+		return
+	}
+	defer leave()
 	switch {
-	case !ok:
 	case r.URL.Path != "/mcp":
 		refuse(w, http.StatusNotFound, "not found; MCP is at /mcp")
 	default:
