@@ -162,6 +162,24 @@ func shot(t *testing.T, p *browser.Page, selector string) (browser.Picture, imag
 
 func rgb(r, g, b uint8) color.Color { return color.RGBA{r, g, b, 255} }
 
+func TestMarkupHoldsNoPassword(t *testing.T) {
+	site := browsertest.NewSite(t)
+	site.HTML("/form", `<title>form</title><body><form><input name=a value=open><input name=p type=password data-x=' value="q"' value='hunter"2'><input type=password value='$&hunter3'><input type=PASSWORD></form>
+<script>document.querySelector("[type=PASSWORD]").setAttribute("value", "hunter4")</script>`)
+	p := open(t, shared(t))
+	defer func() { _ = p.Close() }()
+	visit(t, p, site.URL("app", "/form"))
+	for _, selector := range []string{"form", "[name=p]", ""} {
+		html, _, err := p.HTML(deadline(t), nil, selector, 0)
+		if err != nil || selector != "" && strings.Contains(html, "hunter") || strings.Contains(html, `hunter&quot;2`) || !strings.Contains(html, `data-x=" value=&quot;q&quot;"`) {
+			t.Errorf("the markup of %q is %s, %v", selector, html, err)
+		}
+		if selector != "[name=p]" && !strings.Contains(html, `value="open"`) {
+			t.Errorf("the markup of %q lacks what is no secret: %s", selector, html)
+		}
+	}
+}
+
 const told = `<title>told</title><body><header><nav aria-label=Main><a href=/x>Home</a> <a href=/y>Issues</a></nav></header>
 <main><h1>Issue  12</h1><p>Crash on <b>save</b>, since <a href=/z>yesterday</a>.</p>
 <table><tr><th>id<th>title<tr><td>1<td>One &amp; two</table>

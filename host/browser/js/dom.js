@@ -190,6 +190,18 @@ function controlValue(element) {
   return proto ? getter(proto, "value")(element) : null;
 }
 
+// markup is an element's markup without what stands in it of passwords: some pages
+// write into the attribute what is typed.
+function markup(element) {
+  let s = dom.outer(element);
+  for (const e of [element, ...all(element, "input")]) {
+    if (!isPassword(e) || !dom.hasAttr(e, "value")) continue;
+    const own = dom.outer(e); // its quotes are double ones, and none stands in a value
+    s = s.replaceAll(own, () => own.replace(/\svalue="[^"]*"/, ""));
+  }
+  return s;
+}
+
 // tokens lists the values that a page holds for its own requests: hidden fields
 // and meta elements. A page with a form for each of a hundred comments repeats
 // the same few.
@@ -224,7 +236,7 @@ const api = {
     const root = mustResolve(within);
     const e = one(root, selector || (root === document ? "html" : "*"));
     if (!e) throw new Fault("selector_drift", `nothing matches ${quote(selector)}`);
-    const s = dom.outer(e);
+    const s = markup(e);
     return { html: s.slice(0, max), truncated: s.length > max };
   },
 
