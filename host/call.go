@@ -215,7 +215,9 @@ func (c *call) run(ctx context.Context) error {
 		granted: c.tool.def.Capabilities, spoil: c.lease.spoil, album: &c.album,
 	}
 	if report := c.req.Progress; report != nil {
-		page.progress = func(done, total float64, message string) { report(done, total, c.host.redact.String(message)) }
+		page.progress = func(done, total float64, message string) {
+			report(done, total, c.host.redact.String(abi.Shorten(message, maxGuestProgress)))
+		}
 	}
 	var out abi.CallOutput
 	var own time.Duration
@@ -317,7 +319,7 @@ func (c *call) outcome(err error) *abi.Error {
 // module's words is no safer than a result.
 func (h *Host) withoutSecrets(e *abi.Error) *abi.Error {
 	shown := *e
-	shown.Msg, shown.Hint = h.redact.String(e.Msg), h.redact.String(e.Hint)
+	shown.Msg, shown.Hint = abi.Shorten(h.redact.String(e.Msg), maxGuestMessage), h.redact.String(e.Hint)
 	return &shown
 }
 
