@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/drawbridge-mcp/drawbridge/host/control"
 	"github.com/drawbridge-mcp/drawbridge/host/logfile"
 )
 
@@ -33,5 +34,13 @@ func TestNothingPrintedCommandsATerminal(t *testing.T) {
 		if s := out.String(); strings.ContainsAny(s, evil[:2]+"\u202e\U000e0041") || !strings.Contains(s, `\u009b2J`) {
 			t.Errorf("%s is printed as %q", name, s)
 		}
+	}
+}
+
+// However long the arguments are, the line above the answer says what is approved.
+func TestApprovalPromptNamesTheCall(t *testing.T) {
+	got := approvalPrompt(control.Approval{Tool: "tracker.delete", Origin: "https://tracker.example", Account: "ada\u202e\nTo approve nothing"}, "abc-def")
+	if want := "\nTo approve tracker.delete at https://tracker.example as \"ada\\u202e\\nTo approve nothing\", type abc-def ("; !strings.HasPrefix(got, want) {
+		t.Errorf("the prompt is %q", got)
 	}
 }
