@@ -97,10 +97,32 @@ func withConnection(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }
 
-// requests counts those that are being served, by principal.
+// requests counts those that are being served, and the bytes of their messages, by
+// principal.
 type requests struct {
 	mu      sync.Mutex
 	running map[string]int
+	bytes   map[string]int64
+}
+
+// hold makes room for a message of so many bytes, within most. What was held is to
+// be let go.
+func (q *requests) hold(who host.Principal, size, most int64) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.bytes[who.ID]+size > most {
+		return false
+	}
+	q.bytes[who.ID] += size
+	return true
+}
+
+func (q *requests) letGo(who host.Principal, size int64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.bytes[who.ID] -= size; q.bytes[who.ID] == 0 {
+		delete(q.bytes, who.ID)
+	}
 }
 
 // enter counts a client's request in, until leave is called. It fails if the client

@@ -361,6 +361,40 @@ func TestHTTPOwnRequestsAreLimited(t *testing.T) {
 	}
 }
 
+// Nor do its long messages take the memory: what is being read and what waits counts.
+func TestHTTPOwnBytesAreLimited(t *testing.T) {
+	b := newFakeBackend()
+	s := New(b, Options{})
+	s.maxPending = 1 << 20
+	addr := serveHTTP(t, s)
+	pad := `{"pad":"` + strings.Repeat("x", 64<<10) + `"}`
+	const fit = 15 // a little more than 64 KiB each
+	var wg sync.WaitGroup
+	for i := range fit {
+		wg.Go(func() {
+			r := post(t, addr, callLine(i, "tracker_wait", pad), modernHeaders("tools/call", "tracker_wait"))
+			if s := bodyOf(t, r); !strings.Contains(s, `"waited":true`) {
+				t.Errorf("call %d: %s", i, s)
+			}
+		})
+	}
+	b.awaitStarted(t, fit)
+	unsized := func(r *http.Request) { r.ContentLength = -1 }
+	for name, change := range map[string]func(*http.Request){"one more": header("X", ""), "of unknown length": unsized} {
+		if r := post(t, addr, callLine(0, "tracker_list", pad), modernHeaders("tools/call", "tracker_list"), change); r.StatusCode != http.StatusTooManyRequests {
+			t.Errorf("%s: status %d", name, r.StatusCode)
+		}
+	}
+	if s := bodyOf(t, post(t, addr, callLine(0, "tracker_list", pad), modernHeaders("tools/call", "tracker_list"), header("Authorization", "Bearer client-other"))); !strings.Contains(s, "rows") {
+		t.Errorf("another client got %.200s", s)
+	}
+	close(b.release)
+	wg.Wait()
+	await(t, "room", func() bool { // a request ends a moment after its answer was read
+		return strings.Contains(bodyOf(t, post(t, addr, callLine(0, "tracker_list", pad), modernHeaders("tools/call", "tracker_list"))), "rows")
+	})
+}
+
 func TestHTTPModernHeaders(t *testing.T) {
 	b := newFakeBackend()
 	withHeader := tool("region", "", true)

@@ -80,7 +80,7 @@ type Server struct {
 	seq       atomic.Int64 // ids of messages to mcp-go, never a client's
 
 	maxCalls   int
-	maxPending int64 // bytes of messages on one byte stream; tests lower it
+	maxPending int64 // bytes of messages on one byte stream, or of one principal over HTTP; tests lower it
 	slotsMu    sync.Mutex
 	slots      map[string]chan struct{} // by principal: one element for each running call
 
