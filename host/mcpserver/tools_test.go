@@ -229,9 +229,9 @@ func TestResultText(t *testing.T) {
 	s := New(newFakeBackend(), Options{})
 	for _, tc := range []struct {
 		of int // characters of the JSON text
-	}{{100}, {maxText}, {maxText + 1}, {100_000}} {
+	}{{100}, {defaultResult}, {defaultResult + 1}, {100_000}} {
 		full := `{"t":"` + strings.Repeat("ä", tc.of-len(`{"t":""}`)) + `"}`
-		r := s.result(t.Context(), host.CallResult{Structured: json.RawMessage(full)})
+		r := s.result(t.Context(), host.CallResult{Structured: json.RawMessage(full)}, defaultResult)
 		b, err := json.Marshal(r)
 		if err != nil {
 			t.Fatal(err)
@@ -248,10 +248,10 @@ func TestResultText(t *testing.T) {
 			t.Errorf("%d characters: structuredContent differs", tc.of)
 		}
 		shown, marker, cut := strings.Cut(got.Content[0].Text, "\n")
-		if n := utf8.RuneCountInString(shown); n != min(tc.of, maxText) || !strings.HasPrefix(full, shown) {
+		if n := utf8.RuneCountInString(shown); n != min(tc.of, defaultResult) || !strings.HasPrefix(full, shown) {
 			t.Errorf("%d characters: %d shown", tc.of, n)
 		}
-		if cut != (tc.of > maxText) {
+		if cut != (tc.of > defaultResult) {
 			t.Errorf("%d characters: marker %q", tc.of, marker)
 		}
 		if cut && (got.Meta[MetaTruncated]["of"] != tc.of || !strings.Contains(marker, fmt.Sprint(tc.of))) {
@@ -267,7 +267,7 @@ func TestResultImages(t *testing.T) {
 	b, err := json.Marshal(s.result(t.Context(), host.CallResult{
 		Structured: json.RawMessage(`{"shot":"image:A"}`),
 		Images:     []host.Image{{Handle: "image:A", MIME: "image/jpeg", Data: data}},
-	}))
+	}, defaultResult))
 	if err != nil {
 		t.Fatal(err)
 	}
