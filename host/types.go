@@ -22,8 +22,8 @@ type ToolDef struct {
 	Destructive bool
 	Idempotent  bool
 	OpenWorld   bool
-	// MaxResult is how many bytes of a result a client gets at once; 0, and whatever
-	// is less, is what mcpserver has for all.
+	// MaxResult is how many bytes of a result a client gets at once, where that is
+	// more than abi.MinClientResult.
 	MaxResult int
 }
 

@@ -25,13 +25,13 @@ import (
 
 const (
 	// defaultResult is how many bytes of a result one answer holds.
-	defaultResult = 40_000
+	defaultResult = abi.MinClientResult
 	// maxMore is how many bytes of them are for the member that says which part it is.
 	maxMore = 3_000
 	// MetaMaxResult is Claude Code's: how many characters of a tool's result it shows
 	// to the model. It takes no more than maxClaude.
 	MetaMaxResult = "anthropic/maxResultSizeChars"
-	maxClaude     = 500_000
+	maxClaude     = abi.MaxClientResult
 )
 
 // Paging is what a tool calls the argument and the member that pages need.
