@@ -404,6 +404,11 @@ func TestPagesAreForgotten(t *testing.T) {
 			t.Error("a page nobody reads is kept")
 		}
 		s.put(pagedFor(alice, "a", 1))
+		time.Sleep(keepPages + time.Second) //nolint:forbidigo // the bubble's clock
+		if has(alice, "a") || len(s.results) != 0 {
+			t.Error("a page that nobody ever read is kept")
+		}
+		s.put(pagedFor(alice, "a", 1))
 		s.clear()
 		if has(alice, "a") {
 			t.Error("a page was kept after the end")

@@ -316,6 +316,31 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// Every error says what to do next: its own hint, or the usual one of its code.
+func TestEveryErrorHasAHint(t *testing.T) {
+	for _, code := range abi.Codes() {
+		for given, want := range map[string]string{"": usualHint(code), "drawbridge fix": "drawbridge fix"} {
+			e := &abi.Error{Code: code, Msg: "what is wrong", Hint: given}
+			msg := e.Msg
+			if code == abi.ErrInternal { // it says nothing of its own
+				msg, want = "internal error (audit a7)", usualHint(code)
+			}
+			text, err := json.Marshal(failure(e, "a7").Content[0])
+			if err != nil || want == usualHint("no code") {
+				t.Fatalf("%s: %v, hint %q", code, err, want)
+			}
+			if got, _ := decoded(t, text).(map[string]any)["text"].(string); got != string(code)+": "+msg+"\nhint: "+want {
+				t.Errorf("%s: %q", code, got)
+			}
+		}
+	}
+	for _, e := range []*rpcError{wrongCall(abi.ErrNotFound, "unknown tool"), wrongCall(abi.ErrInvalidArgs, "name must be a string")} {
+		if !strings.Contains(e.msg, ": ") || !strings.Contains(e.msg, "\nhint: ") {
+			t.Errorf("%q", e.msg)
+		}
+	}
+}
+
 func TestProgress(t *testing.T) {
 	var out recorder
 	box := &outbox{out: &out}

@@ -175,7 +175,7 @@ func (c *session) results(t *testing.T) {
 func (c *session) pages(t *testing.T) {
 	t.Helper()
 	args, last := map[string]any{"n": 3000}, 7-1
-	for pages := 0; pages < 20; pages++ {
+	for pages := range 20 {
 		r := c.call(t, "fixture_list", args)
 		var got struct {
 			Rows []struct{ ID int }
