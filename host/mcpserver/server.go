@@ -132,7 +132,7 @@ func New(b Backend, o Options) *Server {
 		server.WithHooks(hooks()),
 	)...)
 	// One of each stands for all: see RATIONALE.md.
-	s.mcp.AddTool(mcp.NewTool(proxyTool), s.callTool)
+	s.mcp.AddTool(mcp.NewTool(proxyTool), s.proxied)
 	s.mcp.AddPrompt(mcp.NewPrompt(proxyPrompt), s.getPrompt)
 	s.mcp.AddResource(mcp.NewResource(proxyResource, "proxy"), s.readResource)
 	return s

@@ -203,13 +203,17 @@ func (s *Server) find(ctx context.Context, p host.Principal, name string) (host.
 	return host.ToolDef{}, false
 }
 
-// callTool is the handler of the one tool that mcp-go knows: it carries the call
-// that the request asks for to the backend.
-func (s *Server) callTool(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+// proxied is the handler of the one tool that mcp-go knows.
+func (s *Server) proxied(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	r, ok := ctx.Value(requestKey{}).(*request)
 	if !ok {
 		return nil, errors.New("BUG: call without its request")
 	}
+	return s.callTool(ctx, r)
+}
+
+// callTool carries the call that a request asks for to the backend.
+func (s *Server) callTool(ctx context.Context, r *request) (*mcp.CallToolResult, error) {
 	a, err := s.callRequest(ctx, r)
 	if err != nil {
 		r.err = err
