@@ -29,12 +29,7 @@ func Tool[In, Out any](name string, f func(*Context, In) (Out, error)) Handler {
 			return nil, abi.Errorf(abi.ErrInvalidArgs, name, "decoding arguments: %w", err)
 		}
 		return f(ctx, in)
-	}, rehearse: func() {
-		var in In
-		var out Out
-		_ = json.Unmarshal([]byte("{}"), &in)
-		_, _ = json.Marshal(out)
-	}}
+	}, rehearse: rehearseTypes[In, Out]}
 }
 
 // Names lists the tools' names in sorted order.
