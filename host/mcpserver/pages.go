@@ -28,6 +28,8 @@ type part struct {
 
 const (
 	maxParts  = 24      // that one page tells of
+	maxNodes  = 50_000  // rows and members of one result
+	maxTimes  = 4       // how often longer than the result all its pages may be
 	maxPartAt = 80      // characters of a part's name
 	textChunk = 1 << 10 // bytes of a long text that are never parted
 	unitRows  = "rows"
@@ -36,11 +38,15 @@ const (
 
 // paginate parts a result, an object of compact JSON that was checked, into pages
 // of about size bytes. What is short stands on every page. It is nil where the
-// result can't be parted so that each page keeps to its size and tells what it lacks.
+// result can't be parted so that each page keeps to its size and tells what it lacks,
+// or only into far too many.
 func paginate(result json.RawMessage, size int) []sheet {
 	for _, short := range []int{size / 8, size / 64} { // many short ones are long too
 		b := builder{short: short, whole: size / 4, chunk: min(textChunk, max(size/16, 16))}
 		root := b.node(result, "", false)
+		if b.nodes > maxNodes {
+			return nil
+		}
 		if root.fixed > size/2 || len(b.units) == 0 {
 			continue
 		}
@@ -85,6 +91,7 @@ type builder struct {
 
 	units []unit
 	rows  []*node // the long rows around what is read now
+	nodes int     // what was taken apart; nothing more is after maxNodes
 }
 
 func (b *builder) node(raw []byte, at string, row bool) *node {
@@ -111,14 +118,14 @@ func (b *builder) long(n *node, row bool) {
 	switch n.raw[0] {
 	case '{':
 		n.kind, n.fixed = nodeRecord, len("{}")
-		for _, m := range membersOf(n.raw, nil) {
+		for _, m := range counted(b, membersOf(n.raw, nil)) {
 			kid := b.node(m.value, join(n.at, m.name), false)
 			n.names, n.kids = append(n.names, m.name), append(n.kids, kid)
 			n.fixed += len(m.name) + len(":,") + kid.fixed
 		}
 	case '[':
 		n.kind, n.fixed = nodeList, len("[]")
-		for i, item := range itemsOf(n.raw, nil) {
+		for i, item := range counted(b, itemsOf(n.raw, nil)) {
 			n.kids = append(n.kids, b.node(item, fmt.Sprintf("%s[%d]", n.at, i+1), true))
 		}
 	case '"':
@@ -128,6 +135,14 @@ func (b *builder) long(n *node, row bool) {
 	if row && len(b.units) == n.lo {
 		n.kind, n.fixed, n.kids = nodeRow, len(n.raw), nil
 	}
+}
+
+// counted is parts, or nothing where they are too many: each takes memory.
+func counted[T any](b *builder, parts []T) []T {
+	if b.nodes += len(parts); b.nodes > maxNodes {
+		return nil
+	}
+	return parts
 }
 
 func join(at string, name []byte) string {
@@ -167,32 +182,40 @@ func quoted(s string) []byte {
 // pages fills one page after the other. A page holds one unit at least.
 func (b *builder) pages(root *node, size int) []sheet {
 	var out []sheet
+	total := 0
 	for from := 0; from < len(b.units); {
-		used, to := root.fixed, from
-		seen := map[*node]bool{}
-		for ; to < len(b.units); to++ {
-			cost := b.units[to].size
-			for _, row := range b.units[to].within {
-				if !seen[row] {
-					cost += row.fixed + 1
-				}
-			}
-			if to > from && used+cost > size {
-				break
-			}
-			used += cost
-			for _, row := range b.units[to].within {
-				seen[row] = true
-			}
-		}
+		to, used := b.fill(root, size, from)
 		parts := root.tell(nil, from, to)
-		if used > 2*size || len(parts) > maxParts { // too long, or too much to tell
+		total += used
+		if used > 2*size || len(parts) > maxParts || total > maxTimes*len(root.raw) {
 			return nil
 		}
 		out = append(out, sheet{root.append(make([]byte, 0, used), from, to), parts})
 		from = to
 	}
 	return out
+}
+
+// fill finds the units from one on that fit on a page, and how long it gets.
+func (b *builder) fill(root *node, size, from int) (to, used int) {
+	used = root.fixed
+	seen := map[*node]bool{}
+	for to = from; to < len(b.units); to++ {
+		cost := b.units[to].size
+		for _, row := range b.units[to].within {
+			if !seen[row] {
+				cost += row.fixed + 1
+			}
+		}
+		if to > from && used+cost > size {
+			break
+		}
+		used += cost
+		for _, row := range b.units[to].within {
+			seen[row] = true
+		}
+	}
+	return to, used
 }
 
 // append writes what a page with these units shows of n.

@@ -200,7 +200,13 @@ func TestWhatCannotBeParted(t *testing.T) {
 	for i := range 2000 {
 		flat[fmt.Sprint(i)] = i
 	}
+	costly := map[string]any{"rows": []any{map[string]any{"short": rowsOf(12, "x"), "text": strings.Repeat("x", 1_000_000)}}}
+	for i := range 66 { // they would stand on each of a thousand pages
+		costly["rows"].([]any)[0].(map[string]any)[fmt.Sprint(i)] = strings.Repeat("y", 100)
+	}
 	for what, v := range map[string]any{
+		"far too many pages": costly,
+		"far too many rows":  map[string]any{"rows": tableRows(maxNodes + 1)},
 		"only short members": flat,
 		"a row of them":      map[string]any{"rows": []any{flat, flat}},
 		"too many lists":     many(maxParts + 6),
