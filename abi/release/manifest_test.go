@@ -113,6 +113,8 @@ func TestParseManifestRefuses(t *testing.T) {
 		{"long tool name", "name: close\n", `name: ` + strings.Repeat("a", 38) + "\n", "longer than 46 bytes"},
 		{"no description", `description: Closes a ticket.`, `description: ""`, "tools[2].description: missing"},
 		{"timeout", `timeout_sec: 90`, `timeout_sec: 121`, "tools[0].timeout_sec"},
+		{"small result", `timeout_sec: 90`, `max_result: 39999`, "tools[0].max_result"},
+		{"large result", `timeout_sec: 90`, `max_result: 500001`, "tools[0].max_result"},
 		{"unknown capability", `[read, progress]`, `[read, eval]`, "tools[0].capabilities[1]"},
 		{"capability twice", `[read, progress]`, `[read, read]`, "tools[0].capabilities[1]"},
 		{"reads and no way to read", `[read, progress]`, `[progress]`, "tools[0].capabilities"},

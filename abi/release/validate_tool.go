@@ -33,6 +33,9 @@ func (c *checker) tool(path string, con *abi.Connector, t *abi.Tool, g *grants) 
 	c.text(path+".description", t.Description, maxDescription)
 	input := c.schema(path+".input", t.Input)
 	c.schema(path+".output", t.Output)
+	if t.MaxResult != 0 && (t.MaxResult < abi.MinClientResult || t.MaxResult > abi.MaxClientResult) {
+		c.addf(path+".max_result", "%d is not between %d and %d", t.MaxResult, abi.MinClientResult, abi.MaxClientResult)
+	}
 	if t.TimeoutSec < 0 || t.TimeoutSec > int(abi.MaxCallTimeout.Seconds()) {
 		c.addf(path+".timeout_sec", "%d is not between 0 and %d", t.TimeoutSec, int(abi.MaxCallTimeout.Seconds()))
 	}
