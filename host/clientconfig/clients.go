@@ -2,11 +2,13 @@ package clientconfig
 
 import (
 	"encoding/json"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/host/platform"
 )
 
 // ServerName is the name that the entry has in every client.
@@ -21,15 +23,13 @@ type Entry struct {
 
 // A Client is one MCP client.
 type Client struct {
-	ID    string // as the user names it, such as "cursor"
-	Title string
-	// Add is the client's own command that does the same; empty if it has none.
-	Add string
-
+	ID      string // as the user names it, such as "cursor"
+	Title   string
 	section string // of the file's top object or table
 	toml    bool
 	typed   bool // an entry says that it is of type stdio
 	file    func(Environment) string
+	add     func(Entry) string // the client's own command that does the same; nil if it has none
 }
 
 // An Environment says where a user's files are.
@@ -56,7 +56,9 @@ func Clients() []Client {
 	return []Client{
 		{
 			ID: "claude", Title: "Claude Code", section: "mcpServers", typed: true,
-			Add: "claude mcp add --scope user " + ServerName + " -- COMMAND ARGUMENTS",
+			add: func(e Entry) string {
+				return "claude mcp add" + e.env("--env") + " --scope user " + ServerName + " -- " + e.line()
+			},
 			file: func(e Environment) string {
 				if dir := e.Getenv("CLAUDE_CONFIG_DIR"); dir != "" {
 					return filepath.Join(dir, ".claude.json")
@@ -66,7 +68,7 @@ func Clients() []Client {
 		},
 		{
 			ID: "codex", Title: "Codex", section: "mcp_servers", toml: true,
-			Add: "codex mcp add " + ServerName + " -- COMMAND ARGUMENTS",
+			add: func(e Entry) string { return "codex mcp add " + ServerName + e.env("--env") + " -- " + e.line() },
 			file: func(e Environment) string {
 				if dir := e.Getenv("CODEX_HOME"); dir != "" {
 					return filepath.Join(dir, "config.toml")
@@ -80,15 +82,33 @@ func Clients() []Client {
 		},
 		{
 			ID: "gemini", Title: "Gemini CLI", section: "mcpServers",
-			Add:  "gemini mcp add --scope user " + ServerName + " COMMAND ARGUMENTS",
+			add: func(e Entry) string {
+				// What begins with a dash would be an option of gemini's.
+				if i := slices.IndexFunc(e.Args, func(a string) bool { return strings.HasPrefix(a, "-") }); i >= 0 {
+					e.Args = slices.Insert(slices.Clone(e.Args), i, "--")
+				}
+				return "gemini mcp add --scope user" + e.env("-e") + " " + ServerName + " " + e.line()
+			},
 			file: func(e Environment) string { return e.home(".gemini", "settings.json") },
 		},
 		{
 			ID: "vscode", Title: "VS Code", section: "servers", typed: true,
-			Add:  "code --add-mcp JSON",
+			add:  codeAdd,
 			file: codeFile,
 		},
 	}
+}
+
+// codeAdd has VS Code take an entry, which it wants as JSON with a name.
+func codeAdd(e Entry) string {
+	named := struct {
+		Name    string            `json:"name"`
+		Command string            `json:"command"`
+		Args    []string          `json:"args"`
+		Env     map[string]string `json:"env,omitempty"`
+	}{ServerName, e.Command, e.Args, e.Env}
+	text, _ := json.Marshal(named) // strings can't fail
+	return "code --add-mcp " + platform.ShellQuote(string(text))
 }
 
 // codeFile is mcp.json of VS Code's default profile.
@@ -162,16 +182,36 @@ func (c Client) Put(old string, e Entry) (string, error) {
 	}
 	if err != nil {
 		return "", abi.Errorf(abi.ErrUnsupportedAction, "", "the configuration of %s can't be changed safely: %w", c.Title, err).
-			WithHint("%s", c.byHand())
+			WithHint("%s", c.byHand(e))
 	}
 	return text, nil
 }
 
-func (c Client) byHand() string {
-	if c.Add != "" {
-		return c.Add
+// byHand is a command that gets the entry into the client's configuration in
+// another way than Put, or that says what has to go in.
+func (c Client) byHand(e Entry) string {
+	if c.add != nil {
+		return c.add(e)
 	}
-	return "drawbridge mcp --print-config " + c.ID + ", and put it in by hand"
+	return "drawbridge mcp --print-config " + c.ID
+}
+
+// line is the entry as a command line.
+func (e Entry) line() string {
+	words := []string{platform.ShellQuote(e.Command)}
+	for _, a := range e.Args {
+		words = append(words, platform.ShellQuote(a))
+	}
+	return strings.Join(words, " ")
+}
+
+// env has the entry's variables as options of one name, with a blank before each.
+func (e Entry) env(option string) string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(e.Env)) {
+		b.WriteString(" " + option + " " + platform.ShellQuote(name+"="+e.Env[name]))
+	}
+	return b.String()
 }
 
 // Command returns the program that the configuration's entry starts; ok is false
