@@ -42,16 +42,28 @@ type Environment struct {
 // of its own: a call may wait 45 s for a person and then run for 120.
 const toolTimeout = 180
 
-// Clients is the table of clients, sorted by id. Where each format is documented:
+// Clients is the table of clients, sorted by id. Files and entries were compared
+// with what the clients' makers say of them: these pages, files of repositories and
+// issues.
 //
-//	claude  https://code.claude.com/docs/en/mcp (user scope: ~/.claude.json)
-//	codex   https://developers.openai.com/codex/mcp (tool_timeout_sec is 60 by default)
-//	cursor  https://cursor.com/docs/mcp (global: ~/.cursor/mcp.json)
-//	gemini  https://geminicli.com/docs/tools/mcp-server (timeout is 10 min by default)
-//	vscode  https://code.visualstudio.com/docs/copilot/reference/mcp-configuration (user profile)
-//
-// Those of Gemini and VS Code were compared with these pages, the others with what
-// third parties quote of them.
+//	claude          https://code.claude.com/docs/en/mcp. The file, ~/.claude.json for
+//	                the scope user, stands there and in issue 4193 of
+//	                anthropics/claude-code; CLAUDE_CONFIG_DIR moves it: issue 48448
+//	claude-desktop  https://modelcontextprotocol.io/quickstart/user, which is
+//	                modelcontextprotocol/docs quickstart/user.mdx: macOS and Windows
+//	                only, and no type
+//	codex           https://developers.openai.com/codex/mcp, and openai/codex
+//	                docs/config.md: tool_timeout_sec is 60 by default. That its own
+//	                command replaces an entry: codex-rs/cli/src/mcp_cmd.rs
+//	cursor          https://cursor.com/docs/mcp, formerly
+//	                https://docs.cursor.com/context/model-context-protocol; of the
+//	                type only what others quote of it was seen
+//	gemini          https://geminicli.com/docs/tools/mcp-server, which is
+//	                google-gemini/gemini-cli docs/tools/mcp-server.md: timeout is 10
+//	                minutes by default, and there is no type
+//	vscode          https://code.visualstudio.com/docs/copilot/reference/mcp-configuration,
+//	                which is microsoft/vscode-docs docs/copilot/reference/mcp-configuration.md:
+//	                the section is servers, and the type is required
 func Clients() []Client {
 	return []Client{
 		{
@@ -65,6 +77,10 @@ func Clients() []Client {
 				}
 				return e.home(".claude.json")
 			},
+		},
+		{
+			ID: "claude-desktop", Title: "Claude Desktop", section: "mcpServers",
+			file: desktopFile,
 		},
 		{
 			ID: "codex", Title: "Codex", section: "mcp_servers", toml: true,
@@ -97,6 +113,18 @@ func Clients() []Client {
 			file: codeFile,
 		},
 	}
+}
+
+// desktopFile is Claude Desktop's file, which there is on two systems.
+func desktopFile(e Environment) string {
+	const name = "claude_desktop_config.json"
+	switch {
+	case e.OS == "darwin":
+		return e.home("Library", "Application Support", "Claude", name)
+	case e.OS == "windows" && e.Getenv("APPDATA") != "":
+		return filepath.Join(e.Getenv("APPDATA"), "Claude", name)
+	}
+	return ""
 }
 
 // codeAdd has VS Code take an entry, which it wants as JSON with a name.
@@ -156,7 +184,7 @@ func Find(id string) (Client, error) {
 }
 
 // File is where the client keeps its configuration for one user; empty if there
-// is no home directory.
+// is no home directory, or the client is not made for the system.
 func (c Client) File(e Environment) string { return c.file(e) }
 
 // Snippet is a whole configuration that holds the entry and nothing else.

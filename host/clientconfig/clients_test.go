@@ -24,10 +24,10 @@ func TestSnippets(t *testing.T) {
 			t.Errorf("%s: the command reads back as %q, %v", c.ID, got, ok)
 		}
 	}
-	if !slices.IsSorted(IDs()) || len(IDs()) != 5 {
+	if !slices.IsSorted(IDs()) || len(IDs()) != 6 {
 		t.Errorf("clients %q", IDs())
 	}
-	if _, err := Find("emacs"); !errors.Is(err, abi.ErrInvalidArgs) || !strings.Contains(err.Error(), "claude, codex") {
+	if _, err := Find("emacs"); !errors.Is(err, abi.ErrInvalidArgs) || !strings.Contains(err.Error(), "claude, claude-desktop, codex") {
 		t.Errorf("an unknown client: %v", err)
 	}
 }
@@ -50,6 +50,10 @@ func TestFiles(t *testing.T) {
 	}{
 		{"claude", env("linux", "HOME=/home/ada"), "/home/ada/.claude.json"},
 		{"claude", env("linux", "HOME=/home/ada", "CLAUDE_CONFIG_DIR=/c"), "/c/.claude.json"},
+		{"claude-desktop", env("darwin", "HOME=/Users/ada"), "/Users/ada/Library/Application Support/Claude/claude_desktop_config.json"},
+		{"claude-desktop", env("windows", "APPDATA=/roaming"), "/roaming/Claude/claude_desktop_config.json"},
+		{"claude-desktop", env("windows", "USERPROFILE=/ada"), ""},
+		{"claude-desktop", env("linux", "HOME=/home/ada"), ""},
 		{"codex", env("linux", "HOME=/home/ada"), "/home/ada/.codex/config.toml"},
 		{"codex", env("linux", "HOME=/home/ada", "CODEX_HOME=/x"), "/x/config.toml"},
 		{"cursor", env("darwin", "HOME=/Users/ada"), "/Users/ada/.cursor/mcp.json"},
@@ -145,8 +149,10 @@ func TestByHand(t *testing.T) {
 		"claude": `claude mcp add --env 'A=1' --env 'B=it'\''s' --scope user drawbridge -- '/opt/my bridge' mcp --client claude`,
 		"codex":  `codex mcp add drawbridge --env 'A=1' --env 'B=it'\''s' -- '/opt/my bridge' mcp --client codex`,
 		"cursor": `drawbridge mcp --print-config cursor`,
-		"gemini": `gemini mcp add --scope user -e 'A=1' -e 'B=it'\''s' drawbridge '/opt/my bridge' mcp -- --client gemini`,
-		"vscode": `code --add-mcp '{"name":"drawbridge","command":"/opt/my bridge","args":["mcp","--client","vscode"],"env":{"A":"1","B":"it'\''s"}}'`,
+
+		"claude-desktop": `drawbridge mcp --print-config claude-desktop`,
+		"gemini":         `gemini mcp add --scope user -e 'A=1' -e 'B=it'\''s' drawbridge '/opt/my bridge' mcp -- --client gemini`,
+		"vscode":         `code --add-mcp '{"name":"drawbridge","command":"/opt/my bridge","args":["mcp","--client","vscode"],"env":{"A":"1","B":"it'\''s"}}'`,
 	} {
 		c, err := Find(id)
 		if err != nil {
