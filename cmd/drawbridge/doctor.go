@@ -119,9 +119,19 @@ func (a *app) checkBrowser(ctx context.Context) finding {
 func checkGit(ctx context.Context) finding {
 	out, err := exec.CommandContext(ctx, "git", "--version").Output()
 	if err != nil {
-		err = abi.Errorf(abi.ErrUnsupportedAction, "git", "git does not run: %w", err).WithHint("apt-get install git")
+		err = abi.Errorf(abi.ErrUnsupportedAction, "git", "git does not run: %w", err).WithHint("%s", gitHint(runtime.GOOS))
 	}
 	return verdict("git", strings.TrimSpace(string(out)), err)
+}
+
+func gitHint(goos string) string {
+	switch goos {
+	case "darwin":
+		return "xcode-select --install"
+	case "windows":
+		return "winget install --id Git.Git"
+	}
+	return "sudo apt-get install git"
 }
 
 func (a *app) checkDirs() (platform.Dirs, finding) {
