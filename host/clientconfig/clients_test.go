@@ -106,6 +106,18 @@ func TestPutKeepsTheRest(t *testing.T) {
 	}
 }
 
+// A file of a million comments is read in one pass.
+func TestManyComments(t *testing.T) {
+	text := strings.Repeat("//\n", 500_000) + "{" + strings.Repeat("/**/", 500_000) + `"mcpServers": {"drawbridge": {"command": "x"}}}`
+	client, err := Find("cursor")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if command, ok := client.Command(text); !ok || command != "x" {
+		t.Errorf("it starts %q, %v", command, ok)
+	}
+}
+
 // What can't be changed safely is refused, with the client's own way as the hint.
 func TestPutRefuses(t *testing.T) {
 	for _, c := range []struct{ client, old, says string }{

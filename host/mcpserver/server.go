@@ -84,7 +84,7 @@ type Server struct {
 
 	maxCalls   int
 	maxResult  int
-	maxPending int64 // bytes of messages on one byte stream; tests lower it
+	maxPending int64 // bytes of messages on one byte stream, or of one principal over HTTP; tests lower it
 	slotsMu    sync.Mutex
 	slots      map[string]chan struct{} // by principal: one element for each running call
 
