@@ -120,14 +120,19 @@ type gitError struct {
 }
 
 func (e *gitError) Error() string {
-	return fmt.Sprintf("git %s: %v: %s", e.args[0], e.err, lastLine(e.stderr))
+	return fmt.Sprintf("git %s: %v: %s", e.args[0], e.err, cause(e.stderr))
 }
 
 func (e *gitError) Unwrap() error { return e.err }
 
-func lastLine(s string) string {
-	lines := strings.Split(strings.TrimSpace(s), "\n")
-	return lines[len(lines)-1]
+// cause is the line of what a run said that tells most: the last one, but for the
+// advice that git ends with when another program has said why.
+func cause(stderr string) string {
+	said, _, _ := strings.Cut(stderr, "fatal: Could not read from remote repository.")
+	if said = strings.TrimSpace(said); said == "" {
+		said = strings.TrimSpace(stderr)
+	}
+	return said[strings.LastIndexByte(said, '\n')+1:]
 }
 
 // run runs git to its end and returns the start of its output.
