@@ -9,6 +9,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
 )
 
 // gitTimeout bounds one run of the git program.
@@ -102,7 +104,7 @@ const (
 // start starts a prepared command under the limits.
 func start(cmd *exec.Cmd, how limits) error {
 	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("starting git: %w", err)
+		return abi.Errorf(abi.ErrUnsupportedAction, "git", "git does not run: %w", err).WithHint("sudo apt-get install git, then drawbridge doctor")
 	}
 	if err := limit(cmd.Process, how); err != nil {
 		killGroup(cmd)

@@ -157,6 +157,9 @@ func (r repository) clearInterrupted() error {
 // fetchError tells a user why a fetch failed.
 func fetchError(err error, from address) error {
 	var ge *gitError
+	if e, ok := errors.AsType[*abi.Error](err); ok {
+		return e // it was not git that failed
+	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return abi.Errorf(abi.ErrTimeout, "fetch", "registry %q didn't answer in time: %w", from.url, err)

@@ -469,3 +469,25 @@ func FuzzParseSettings(f *testing.F) {
 		}
 	})
 }
+
+// Without git there is no registry, and the error says so.
+func TestWithoutGit(t *testing.T) {
+	f := newOrigin(t, "main")
+	f.client = f.newClient()
+	if _, err := f.client.AddRegistry(t.Context(), f.origin, f.owner.Fingerprint()); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", t.TempDir())
+	for name, do := range map[string]func() error{
+		"add": func() error {
+			_, err := f.newClient().AddRegistry(t.Context(), f.origin, f.owner.Fingerprint())
+			return err
+		},
+		"refresh": func() error { _, err := f.client.Refresh(t.Context(), "main"); return err },
+	} {
+		e, ok := errors.AsType[*abi.Error](do())
+		if !ok || e.Code != abi.ErrUnsupportedAction || !strings.Contains(e.Error(), "git does not run") || !strings.Contains(e.Hint, "install git") {
+			t.Errorf("%s: got %v", name, e)
+		}
+	}
+}

@@ -119,7 +119,7 @@ func (a *app) checkBrowser(ctx context.Context) finding {
 func checkGit(ctx context.Context) finding {
 	out, err := exec.CommandContext(ctx, "git", "--version").Output()
 	if err != nil {
-		err = abi.Errorf(abi.ErrUnsupportedAction, "git", "git does not run: %w", err).WithHint("apt-get install git")
+		err = abi.Errorf(abi.ErrUnsupportedAction, "git", "git does not run: %w", err).WithHint("sudo apt-get install git")
 	}
 	return verdict("git", strings.TrimSpace(string(out)), err)
 }

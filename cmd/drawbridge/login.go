@@ -114,7 +114,7 @@ func signedIn(connector string, res control.LoginResult) string {
 		text += ", as " + res.Account
 	}
 	if res.Already {
-		text += "; nothing was typed (sign out at the site to change it)"
+		text += "; nothing was typed (to sign in as somebody else, drawbridge logout " + connector + " --identity first)"
 	}
 	return text
 }
