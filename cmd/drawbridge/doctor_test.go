@@ -68,6 +68,12 @@ func TestDoctorFindsATakenPort(t *testing.T) {
 	port := l.Addr().(*net.TCPAddr).Port
 	env := fmt.Sprintf("%s=%d", httpPortVar, port)
 	h.wantFault("port", fmt.Sprintf("another program has port %d", port), fmt.Sprintf("^export %s=%d", httpPortVar, port+1), env)
+	cmd := h.command(t.Context(), "drawbridge", "tools") // starts a daemon, which says why it can't
+	cmd.Env = append(cmd.Env, env)
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), fmt.Sprintf("ended at once: serve: port %d is taken", port)) ||
+		!strings.Contains(string(out), "hint: set "+httpPortVar) {
+		t.Errorf("a command that needs a daemon ended with %v:\n%s", err, out)
+	}
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -30,6 +30,12 @@ import (
 //     control characters made visible;
 //   - a question is asked only if standard input is a terminal.
 
+// What begins a message that says what went wrong, and what to do about it.
+const (
+	errorPrefix = "drawbridge: error: "
+	hintPrefix  = "drawbridge: hint: "
+)
+
 // fail reports err.
 func (a *app) fail(err error) {
 	if errors.Is(err, errSaid) {
@@ -48,9 +54,9 @@ func (a *app) fail(err error) {
 	}
 	// A message of several lines, such as a compiler's, keeps them, marked so that
 	// none passes for one of ours.
-	fmt.Fprintf(a.stderr, "drawbridge: error: %s\n", strings.ReplaceAll(redact.VisibleText(e.Error()), "\n", "\n  | "))
+	fmt.Fprintf(a.stderr, errorPrefix+"%s\n", strings.ReplaceAll(redact.VisibleText(e.Error()), "\n", "\n  | "))
 	if e.Hint != "" {
-		fmt.Fprintf(a.stderr, "drawbridge: hint: %s\n", redact.Visible(e.Hint))
+		fmt.Fprintf(a.stderr, hintPrefix+"%s\n", redact.Visible(e.Hint))
 	}
 }
 
