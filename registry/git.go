@@ -43,26 +43,56 @@ func hardened(via transport) []string {
 	return args
 }
 
+// UserVars are the variables by which a user's git reaches other machines: an ssh
+// agent, a proxy, certificates.
+func UserVars() []string {
+	return []string{"SSH_AUTH_SOCK", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY", "SSL_CERT_FILE", "GIT_SSL_CAINFO"}
+}
+
+// userVarsKey is the context key of what WithUserVars sets.
+type userVarsKey struct{}
+
+// WithUserVars returns a context in which git has these of UserVars in place of
+// this process's own, which may have been started where the user is not.
+func WithUserVars(ctx context.Context, vars map[string]string) context.Context {
+	return context.WithValue(ctx, userVarsKey{}, vars)
+}
+
+// userVar looks one of UserVars up. What the user's terminal has comes first.
+func userVar(ctx context.Context, name string) (string, bool) {
+	vars, _ := ctx.Value(userVarsKey{}).(map[string]string)
+	if v := vars[name]; v != "" && !strings.Contains(v, "\x00") {
+		return v, true
+	}
+	return os.LookupEnv(name)
+}
+
 // gitEnv is the whole environment of a run. ssh needs its agent and the user's
 // known hosts; nothing else of the user's reaches git.
-func gitEnv(via transport, dir string) []string {
+func gitEnv(ctx context.Context, via transport, dir string) []string {
 	env := []string{
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_SYSTEM=" + os.DevNull, "GIT_CONFIG_GLOBAL=" + os.DevNull,
 		"GIT_TERMINAL_PROMPT=0", "GIT_ATTR_NOSYSTEM=1", "GIT_NO_REPLACE_OBJECTS=1", "GIT_OPTIONAL_LOCKS=0",
 		"LC_ALL=C", "GIT_SSH_COMMAND=ssh -oBatchMode=yes -oStrictHostKeyChecking=yes",
 	}
 	pass := []string{"PATH", "TMPDIR", "SystemRoot", "TEMP", "TMP"}
+	var users []string
 	switch via {
 	case overSSH:
-		pass = append(pass, "HOME", "USERPROFILE", "SSH_AUTH_SOCK")
+		pass, users = append(pass, "HOME", "USERPROFILE"), UserVars()[:1]
 	case overHTTPS:
-		pass = append(pass, "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY", "SSL_CERT_FILE", "GIT_SSL_CAINFO")
+		users = UserVars()[1:]
 		env = append(env, "HOME="+dir) // no .netrc
 	case fromFile:
 		env = append(env, "HOME="+dir)
 	}
 	for _, name := range pass {
 		if v, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+v)
+		}
+	}
+	for _, name := range users {
+		if v, ok := userVar(ctx, name); ok {
 			env = append(env, name+"="+v)
 		}
 	}
@@ -84,7 +114,7 @@ func (r repository) command(ctx context.Context, args ...string) *exec.Cmd {
 	if r.dir != "" {
 		cmd.Dir = r.dir
 	}
-	cmd.Env = gitEnv(r.via, r.dir)
+	cmd.Env = gitEnv(ctx, r.via, r.dir)
 	cmd.WaitDelay = 2 * time.Second
 	inOwnGroup(cmd)
 	return cmd

@@ -193,7 +193,7 @@ func fetchFailure(ge *gitError, from address) error {
 			WithHint("ssh to the host once, and compare its fingerprint with what its owner told you")
 	case says("Permission denied (", "Too many authentication failures"):
 		return abi.Errorf(abi.ErrForbidden, "fetch", "registry %q accepts none of your ssh keys: %w", from.url, ge).
-			WithHint("ssh-add -l, then drawbridge stop if the agent is newer than the daemon")
+			WithHint("ssh-add -l in this terminal, then again: its agent is the one that is asked")
 	case says("returned error: 30"):
 		return abi.Errorf(abi.ErrNotFound, "fetch", "registry %q leads to another address, which is not followed: %w", from.url, ge).
 			WithHint("drawbridge registry add that address")

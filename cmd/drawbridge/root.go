@@ -110,7 +110,7 @@ func (a *app) daemon(ctx context.Context) (*control.Client, error) {
 	}
 	return &control.Client{
 		Dial: func(ctx context.Context) (net.Conn, error) { return platform.Dial(ctx, info.Socket) },
-		Ask:  a.ask, Progress: a.progress, Waiting: a.waiting,
+		Ask:  a.ask, Progress: a.progress, Waiting: a.waiting, Surroundings: a.surroundings(),
 	}, nil
 }
 

@@ -150,7 +150,7 @@ func (d *daemon) listen(ctx context.Context, dirs platform.Dirs, lock *platform.
 	failed := make(chan error, 2)
 	ctl := d.control
 	ctl.Host, ctl.Clients, ctl.Gate, ctl.Audit = d.parts.host, d.parts.clients, d.parts.gate, d.parts.audit
-	ctl.Daemon, ctl.Logger = d, d.logger
+	ctl.Daemon, ctl.Logger, ctl.Around = d, d.logger, around
 	go func() { failed <- srv.Serve(mcpserver.LimitConnections(web)) }()
 	go func() { failed <- ctl.Serve(ctx, sock) }()
 	info := platform.LockInfo{PID: os.Getpid(), Version: version, Socket: dirs.Socket(), HTTP: d.http}

@@ -27,6 +27,8 @@ type Client struct {
 	Progress func(Progress)
 	// Waiting says that the call waits for a person; nil says nothing.
 	Waiting func(Waiting)
+	// Surroundings go along with every call; the server's Around reads them.
+	Surroundings Surroundings
 }
 
 func (c *Client) http() *http.Client {
@@ -80,6 +82,7 @@ func (c *Client) post(ctx context.Context, method string, params any) (*http.Res
 	if err != nil {
 		return nil, err
 	}
+	c.Surroundings.put(req.Header)
 	res, err := c.http().Do(req)
 	if err != nil {
 		return nil, err

@@ -27,6 +27,9 @@ type Server struct {
 	Daemon  Daemon
 	Logger  *slog.Logger
 	Version string
+	// Around gives a method's context what the surroundings of the command that
+	// calls it mean; nil leaves them unread. They are the command's word.
+	Around func(ctx context.Context, env Surroundings) context.Context
 
 	clients connected
 }
@@ -47,7 +50,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	mux.HandleFunc("POST /v1/mcp", s.joinMCP)
 	srv := &http.Server{
-		Handler: s.sameProtocol(mux), ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 16 << 10,
+		Handler: s.sameProtocol(s.around(mux)), ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 16 << 10,
 		BaseContext: func(net.Listener) context.Context { return ctx },
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
 		ErrorLog:    slog.NewLogLogger(s.Logger.Handler(), slog.LevelDebug),
