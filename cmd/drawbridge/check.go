@@ -18,7 +18,7 @@ func (a *app) checkCmd() *cobra.Command {
 		Long: `Visits the page that each connector names for it, in a tab that can do nothing
 else, and says whether somebody is signed in there. A connector that was paused
 goes on if its check passes.`,
-		Args: cobra.MaximumNArgs(1),
+		Args: cobra.MaximumNArgs(1), ValidArgsFunction: a.named("plugins.list", "connectors"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var p control.HealthParams
 			if len(args) == 1 {

@@ -46,7 +46,7 @@ func (a *app) fail(err error) {
 		e = &abi.Error{Code: abi.ErrInternal, Msg: err.Error()}
 	}
 	if u, ok := errors.AsType[usageError](err); ok {
-		e = &abi.Error{Code: abi.ErrInvalidArgs, Msg: err.Error(), Hint: u.command + " --help"}
+		e = &abi.Error{Code: abi.ErrInvalidArgs, Msg: err.Error(), Hint: u.hint()}
 	}
 	if a.json {
 		a.printJSON(map[string]any{"error": control.Error{Code: e.Code, Reason: e.Reason, Message: e.Error(), Hint: e.Hint}})
@@ -64,6 +64,13 @@ func (a *app) fail(err error) {
 func (a *app) note(format string, args ...any) {
 	if !a.json {
 		fmt.Fprintf(a.stderr, format+"\n", args...)
+	}
+}
+
+// ifNone tells a person what makes a list that is empty longer.
+func (a *app) ifNone(n int, format string, args ...any) {
+	if n == 0 {
+		a.note(format, args...)
 	}
 }
 
@@ -106,7 +113,7 @@ func (a *app) terminal() *os.File {
 // ask shows a question of the daemon and returns what was retyped.
 func (a *app) ask(ctx context.Context, q host.Question) (string, error) {
 	if a.terminal() == nil {
-		return "", abi.Errorf(abi.ErrConfirmationDenied, "confirm", "%s needs a person at a terminal", q.Title)
+		return "", control.NeedsPerson(q.Title)
 	}
 	fmt.Fprintf(a.stderr, "\n%s\n", redact.Visible(q.Title))
 	for _, l := range q.Lines {

@@ -120,13 +120,19 @@ func (c *Client) event(ctx context.Context, e Event, result any) (done bool, err
 
 func (c *Client) answer(ctx context.Context, q host.Question) error {
 	if c.Ask == nil {
-		return abi.Errorf(abi.ErrConfirmationDenied, "confirm", "%s needs a person at a terminal", q.Title)
+		return NeedsPerson(q.Title)
 	}
 	code, err := c.Ask(ctx, q)
 	if err != nil {
 		return errors.Join(err, c.reply(ctx, q.ID, ""))
 	}
 	return c.reply(ctx, q.ID, code)
+}
+
+// NeedsPerson is the error of a question that nobody is there to answer.
+func NeedsPerson(title string) error {
+	return abi.Errorf(abi.ErrConfirmationDenied, "confirm", "%q needs a person at a terminal, and standard input is none", title).
+		WithHint("the same command, typed in a terminal")
 }
 
 func (c *Client) reply(ctx context.Context, id, code string) error {
