@@ -28,6 +28,11 @@ goes on if its check passes.`,
 			if err := a.call(cmd.Context(), "health.check", p, &list); err != nil {
 				return err
 			}
+			for _, c := range list {
+				if c.Error != nil && c.Error.Hint == "drawbridge check "+c.Connector {
+					c.Error.Hint = "" // it was just done
+				}
+			}
 			a.show(list, func(w io.Writer) { printHealth(w, list) })
 			return healthError(list)
 		},
