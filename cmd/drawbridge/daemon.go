@@ -81,7 +81,7 @@ func (a *app) awaitDaemon(ctx context.Context, dirs platform.Dirs, d *platform.D
 func daemonStatus(ctx context.Context, info platform.LockInfo, st *control.Status) error {
 	if err := askDaemon(ctx, info, "status", st); err != nil {
 		return abi.Errorf(abi.ErrTimeout, "", "process %d holds the daemon's lock and does not answer: %w", info.PID, err).
-			WithHint("drawbridge stop, or kill -9 %d", info.PID)
+			WithHint("drawbridge stop || kill -9 %d", info.PID)
 	}
 	return nil
 }
