@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"net/url"
 	"os/exec"
 	"runtime"
 	"strings"
@@ -106,7 +108,10 @@ func (a *app) checkBrowser(ctx context.Context) finding {
 			return verdict("browser", "", err)
 		}
 		e, err := o.Endpoint()
-		return verdict("browser", "attached to at "+e.URL(), err)
+		if err == nil {
+			err = listens(ctx, e.URL())
+		}
+		return verdict("browser", "yours, attached at "+e.URL(), err)
 	}
 	path, err := browser.Find()
 	if err != nil {
@@ -114,6 +119,23 @@ func (a *app) checkBrowser(ctx context.Context) finding {
 	}
 	text, _, err := browser.Version(ctx, path)
 	return verdict("browser", path+", "+text, err)
+}
+
+// listens looks whether anything listens where a browser should. It says nothing
+// to it: the browser would ask its user.
+func listens(ctx context.Context, address string) error {
+	u, err := url.Parse(address)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, doctorPatience)
+	defer cancel()
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", u.Host)
+	if err != nil {
+		return abi.Errorf(abi.ErrBrowserGone, "", "no browser listens at %q: %w", address, err).
+			WithHint("chromium --remote-debugging-port=0 --user-data-dir=DIR, and %s=DIR", attachVar)
+	}
+	return conn.Close()
 }
 
 func checkGit(ctx context.Context) finding {

@@ -61,9 +61,7 @@ func (a *app) checkDaemon(ctx context.Context, dirs platform.Dirs) []finding {
 		return append(found, verdict("daemon", "", err))
 	}
 	var st control.Status
-	if err := askDaemon(ctx, info, "status", &st); err != nil {
-		err = abi.Errorf(abi.ErrTimeout, "", "process %d holds the daemon's lock and does not answer: %w", info.PID, err).
-			WithHint("drawbridge stop || kill -9 %d", info.PID)
+	if err := daemonStatus(ctx, info, &st); err != nil {
 		return append(found, verdict("daemon", "", err))
 	}
 	found = append(found, verdict("daemon", fmt.Sprintf("process %d, MCP at http://%s/mcp, %d tools", st.PID, st.HTTP, st.Tools), nil))
@@ -141,9 +139,9 @@ func checkOthers(dirs platform.Dirs, info platform.LockInfo, held bool) []findin
 
 // checkPort looks whether the daemon could listen.
 func (a *app) checkPort(ctx context.Context) finding {
-	port := defaultPort
-	if v, err := strconv.Atoi(a.getenv(httpPortVar)); err == nil {
-		port = v
+	port, err := a.port()
+	if err != nil {
+		return verdict("port", "", err)
 	}
 	if port == 0 {
 		return verdict("port", "any that is free", nil)

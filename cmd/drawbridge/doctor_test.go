@@ -71,6 +71,12 @@ func TestDoctorFindsATakenPort(t *testing.T) {
 	h.wantFault("port", fmt.Sprintf("another program has port %d", port), fmt.Sprintf("^export %s=[0-9]+$", httpPortVar), env)
 	hint := h.diagnose(env)["port"].Hint
 	h.wantWell("port", "is free|any that is free", strings.TrimPrefix(hint, "export ")) // as the hint says
+	cmd := h.command(t.Context(), "drawbridge", "tools") // starts a daemon, which says why it can't
+	cmd.Env = append(cmd.Env, env)
+	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), fmt.Sprintf("ended at once: serve: port %d is taken", port)) ||
+		!strings.Contains(string(out), "hint: set "+httpPortVar) {
+		t.Errorf("a command that needs a daemon ended with %v:\n%s", err, out)
+	}
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -69,7 +69,7 @@ func Version(ctx context.Context, path string) (text string, major int, err erro
 	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, "--version")
-	cmd.Env, cmd.WaitDelay = environment(), time.Second
+	cmd.Env, cmd.WaitDelay = environment(nil), time.Second
 	out, err := cmd.Output()
 	if err != nil {
 		return "", 0, abi.Errorf(abi.ErrBrowserGone, "find browser", "%q does not say its version: %w", path, err).WithHint("%s", installHint(runtime.GOOS))
