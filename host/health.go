@@ -68,8 +68,9 @@ func (h *Host) CheckHealth(ctx context.Context, id string) ([]ConnectorHealth, e
 		if !ok {
 			continue
 		}
-		// The browser's own failure is not the connector's state, and told all the same.
-		if err != nil && c.Error == nil && !errors.Is(err, abi.ErrUnsupportedAction) {
+		// The browser's own failure is not the connector's state, and told all the
+		// same. Where there is no page to look at, nothing failed.
+		if err != nil && c.Error == nil && !errors.Is(err, health.ErrNoPage) {
 			c.Error = Safe(err).Data()
 		}
 		list = append(list, c)

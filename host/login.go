@@ -216,6 +216,9 @@ func (h *Host) headedLogin(ctx context.Context, conn *connector) (account string
 	if err != nil {
 		back := context.WithoutCancel(ctx)
 		_, rerr := h.tabs.browsers.restart(back, true)
+		if _, none := browser.Find(); none != nil {
+			return "", none // and its hint; a form would need a browser, too
+		}
 		return "", errors.Join(abi.Errorf(abi.ErrUnsupportedAction, "login", "no browser window can be shown here: %w", err).
 			WithHint("drawbridge login %s --form", conn.def.ID), rerr)
 	}

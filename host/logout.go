@@ -44,6 +44,7 @@ func (h *Host) Logout(ctx context.Context, id string, identity bool, show func(Q
 	if err != nil {
 		return SignedOut{}, err
 	}
+	h.health.LoggedOut(id)
 	return SignedOut{Cookies: n, Origins: hosts.origins}, h.Note(ctx, "signed out", id)
 }
 

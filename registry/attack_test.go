@@ -1,7 +1,9 @@
 package registry
 
 import (
+	"bytes"
 	"errors"
+	"maps"
 	"os"
 	"strings"
 	"testing"
@@ -758,4 +760,41 @@ func TestPublishRefuses(t *testing.T) {
 	if n := len(f.files()); n != before {
 		t.Errorf("%d files became %d", before, n)
 	}
+}
+
+// What clients would refuse is not committed: one wrong key would put every user
+// of a registry out of order.
+func TestMaintainerHasTheRightKeys(t *testing.T) {
+	f := newOrigin(t, "main")
+	f.now = f.now.Add(time.Minute)
+	before := f.files()
+	wrong := []Signer{f.mallory}
+	release := f.submission(f.releaseOf("1.1.0"), f.publisher)
+	for name, change := range map[string]func(Keys) error{
+		"refresh":          func(k Keys) error { return f.m.Refresh(t.Context(), k) },
+		"publish":          func(k Keys) error { return f.m.Publish(t.Context(), k, release) },
+		"add publisher":    func(k Keys) error { return f.m.AddPublisher(t.Context(), k, "new", f.owner2.Certificate()) },
+		"remove publisher": func(k Keys) error { return f.m.RemovePublisher(t.Context(), k, "acme", f.publisher.Fingerprint()) },
+		"yank":             func(k Keys) error { return f.m.Yank(t.Context(), k, tracker, "1.0.0", "broken") },
+		"revoke":           func(k Keys) error { return f.m.Revoke(t.Context(), k, Revocation{Keys: nil, Reason: "stolen"}) },
+	} {
+		keysets := map[string]Keys{
+			"snapshot": {f.keys.Owners, wrong, f.keys.Revocation}, "all": {wrong, wrong, wrong},
+		}
+		switch name {
+		case "add publisher", "remove publisher":
+			keysets["owner"] = Keys{wrong, f.keys.Snapshot, f.keys.Revocation}
+		case "revoke":
+			keysets["revocation"] = Keys{f.keys.Owners, f.keys.Snapshot, wrong}
+		}
+		for role, keys := range keysets {
+			if err := change(keys); !errors.Is(err, abi.ErrUntrusted) {
+				t.Errorf("%s with the wrong key as %s: %v", name, role, err)
+			}
+		}
+	}
+	if after := f.files(); !maps.EqualFunc(before, after, bytes.Equal) {
+		t.Error("a change with a wrong key was committed")
+	}
+	f.must(f.m.Publish(t.Context(), f.keys, release))
 }

@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
 )
 
 // gitTimeout bounds one run of the git program.
@@ -48,26 +50,56 @@ func hardened(via transport) []string {
 const sshCommand = "ssh -oBatchMode=yes -oStrictHostKeyChecking=yes -oForwardAgent=no -oForwardX11=no -oClearAllForwardings=yes" +
 	" -oPermitLocalCommand=no -oControlMaster=no"
 
+// UserVars are the variables by which a user's git reaches other machines: an ssh
+// agent, a proxy, certificates.
+func UserVars() []string {
+	return []string{"SSH_AUTH_SOCK", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY", "SSL_CERT_FILE", "GIT_SSL_CAINFO"}
+}
+
+// userVarsKey is the context key of what WithUserVars sets.
+type userVarsKey struct{}
+
+// WithUserVars returns a context in which git has these of UserVars in place of
+// this process's own, which may have been started where the user is not.
+func WithUserVars(ctx context.Context, vars map[string]string) context.Context {
+	return context.WithValue(ctx, userVarsKey{}, vars)
+}
+
+// userVar looks one of UserVars up. What the user's terminal has comes first.
+func userVar(ctx context.Context, name string) (string, bool) {
+	vars, _ := ctx.Value(userVarsKey{}).(map[string]string)
+	if v := vars[name]; v != "" && !strings.Contains(v, "\x00") {
+		return v, true
+	}
+	return os.LookupEnv(name)
+}
+
 // gitEnv is the whole environment of a run. ssh needs its agent and the user's
 // known hosts; nothing else of the user's reaches git.
-func gitEnv(via transport, dir string) []string {
+func gitEnv(ctx context.Context, via transport, dir string) []string {
 	env := []string{
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_SYSTEM=" + os.DevNull, "GIT_CONFIG_GLOBAL=" + os.DevNull,
 		"GIT_TERMINAL_PROMPT=0", "GIT_ATTR_NOSYSTEM=1", "GIT_NO_REPLACE_OBJECTS=1", "GIT_OPTIONAL_LOCKS=0",
 		"LC_ALL=C", "GIT_SSH_COMMAND=" + sshCommand,
 	}
 	pass := []string{"PATH", "TMPDIR", "SystemRoot", "TEMP", "TMP"}
+	var users []string
 	switch via {
 	case overSSH:
-		pass = append(pass, "HOME", "USERPROFILE", "SSH_AUTH_SOCK")
+		pass, users = append(pass, "HOME", "USERPROFILE"), UserVars()[:1]
 	case overHTTPS:
-		pass = append(pass, "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY", "SSL_CERT_FILE", "GIT_SSL_CAINFO")
+		users = UserVars()[1:]
 		env = append(env, "HOME="+dir) // no .netrc
 	case fromFile:
 		env = append(env, "HOME="+dir)
 	}
 	for _, name := range pass {
 		if v, ok := os.LookupEnv(name); ok {
+			env = append(env, name+"="+v)
+		}
+	}
+	for _, name := range users {
+		if v, ok := userVar(ctx, name); ok {
 			env = append(env, name+"="+v)
 		}
 	}
@@ -89,7 +121,7 @@ func (r repository) command(ctx context.Context, args ...string) *exec.Cmd {
 	if r.dir != "" {
 		cmd.Dir = r.dir
 	}
-	cmd.Env = gitEnv(r.via, r.dir)
+	cmd.Env = gitEnv(ctx, r.via, r.dir)
 	cmd.WaitDelay = 2 * time.Second
 	inOwnGroup(cmd)
 	return cmd
@@ -109,7 +141,7 @@ const (
 // start starts a prepared command under the limits.
 func start(cmd *exec.Cmd, how limits) error {
 	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("starting git: %w", err)
+		return abi.Errorf(abi.ErrUnsupportedAction, "git", "git does not run: %w", err).WithHint("sudo apt-get install git, then drawbridge doctor")
 	}
 	if err := limit(cmd.Process, how); err != nil {
 		killGroup(cmd)
@@ -127,14 +159,19 @@ type gitError struct {
 }
 
 func (e *gitError) Error() string {
-	return fmt.Sprintf("git %s: %v: %s", e.args[0], e.err, lastLine(e.stderr))
+	return fmt.Sprintf("git %s: %v: %s", e.args[0], e.err, cause(e.stderr))
 }
 
 func (e *gitError) Unwrap() error { return e.err }
 
-func lastLine(s string) string {
-	lines := strings.Split(strings.TrimSpace(s), "\n")
-	return lines[len(lines)-1]
+// cause is the line of what a run said that tells most: the last one, but for the
+// advice that git ends with when another program has said why.
+func cause(stderr string) string {
+	said, _, _ := strings.Cut(stderr, "fatal: Could not read from remote repository.")
+	if said = strings.TrimSpace(said); said == "" {
+		said = strings.TrimSpace(stderr)
+	}
+	return said[strings.LastIndexByte(said, '\n')+1:]
 }
 
 // run runs git to its end and returns the start of its output.

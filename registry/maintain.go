@@ -91,10 +91,11 @@ func roleOf(signers []Signer) Role {
 
 // An edit is a registry's files on their way to the next commit.
 type edit struct {
-	files map[string][]byte
-	root  Root
-	keys  Keys
-	now   time.Time
+	files  map[string][]byte
+	root   Root
+	keys   Keys
+	now    time.Time
+	signed []string // paths of what this edit signs, in order
 }
 
 // addRoot writes the root with that version for e.keys, signed by signers.
@@ -135,6 +136,27 @@ func (e *edit) putSigned(path string, doc document, signers []Signer) error {
 		return fmt.Errorf("signing %q: %w", path, err)
 	}
 	e.files[signaturePath(path)] = sig
+	e.signed = append(e.signed, path)
+	return nil
+}
+
+// vouched holds what this edit signed to the keys that clients will ask for. With
+// another key, or too few, all of them would refuse the registry from now on.
+func (e *edit) vouched() error {
+	j := judge{e.read, e.now}
+	for _, path := range e.signed {
+		role := e.root.Roles.Owner
+		switch path {
+		case snapshotPath:
+			role = e.root.Roles.Snapshot
+		case revocationsPath:
+			role = e.root.Roles.Revocation
+		}
+		if _, err := j.verify(path, e.files[path], role, signing.Install); err != nil {
+			return refuseFor(err, abi.ReasonUnknownKey, role.Keys, "clients of registry %q would refuse what this key signs: %v", e.root.Registry, err).
+				WithHint("give --key the secret key of %s", nameKeys("", role.Keys))
+		}
+	}
 	return nil
 }
 
@@ -212,6 +234,9 @@ func (m *Maintainer) change(ctx context.Context, keys Keys, what string, f func(
 // commit signs a snapshot of the files and commits all of it.
 func (m *Maintainer) commit(ctx context.Context, e *edit, what string) error {
 	if err := e.addSnapshot(); err != nil {
+		return err
+	}
+	if err := e.vouched(); err != nil {
 		return err
 	}
 	_, err := m.repo.run(ctx, bytes.NewReader(e.stream(what)), "fast-import", "--quiet", "--date-format=raw", "--force")

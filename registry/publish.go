@@ -3,6 +3,7 @@ package registry
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -117,6 +118,9 @@ func (e *edit) accept(r abi.Release, s Submission) error {
 	e.files[path], e.files[signaturePath(path)] = s.Release, s.Signature
 	j := judge{e.read, e.now}
 	if _, err := j.verify(path, s.Release, Role{Keys: n.publishersAt(At(e.now)), Threshold: 1}, signing.Install); err != nil {
+		if e, ok := errors.AsType[*abi.Error](err); ok {
+			return e.WithHint("drawbridge registry add-publisher DIR %s CERTIFICATE FINGERPRINT lets a key publish here", r.Namespace)
+		}
 		return err
 	}
 	return e.list(r, s)
@@ -144,7 +148,7 @@ func (e *edit) list(r abi.Release, s Submission) error {
 	}
 	if n := len(x.Versions); n > 0 && compareVersions(x.Versions[n-1].Version, r.Version) >= 0 {
 		return abi.Errorf(abi.ErrInvalidArgs, "", "version %q isn't above %q, the newest of %q",
-			r.Version, x.Versions[n-1].Version, r.Name)
+			r.Version, x.Versions[n-1].Version, r.Name).WithHint("raise version in plugin.yaml, then drawbridge connector build again")
 	}
 	channel := s.Channel
 	if channel == "" {

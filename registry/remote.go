@@ -76,11 +76,14 @@ func transferOf(ctx context.Context) func(string, int) {
 // begins with "remote:", and is nobody's progress.
 var progressLine = regexp.MustCompile(`^(Receiving objects|Resolving deltas|Unpacking objects|Checking connectivity): +([0-9]{1,3})%`)
 
-// A progressFilter takes git's progress out of its messages.
+// A progressFilter takes progress out of what git and ssh say. A line that a
+// carriage return ends will be written over, unless a line feed follows: so ends
+// ssh its lines.
 type progressFilter struct {
 	next   *capped
 	report func(what string, percent int) // may be nil
 	line   []byte
+	held   []byte // ended by a carriage return, what follows is not known yet
 }
 
 // maxMessageLine is how much of one line is waited for.
@@ -106,10 +109,16 @@ func (f *progressFilter) Write(p []byte) (int, error) {
 func (f *progressFilter) flush(end byte) {
 	line := f.line
 	f.line = f.line[:0]
+	if len(line) == 0 && end == '\n' {
+		line = f.held
+	}
+	f.held = nil
 	m := progressLine.FindSubmatch(line)
 	if m == nil {
 		if end == '\n' {
 			_, _ = f.next.Write(append(line, '\n')) // it never fails
+		} else {
+			f.held = bytes.Clone(line)
 		}
 		return
 	}
@@ -148,11 +157,14 @@ func (r repository) clearInterrupted() error {
 // fetchError tells a user why a fetch failed.
 func fetchError(err error, from address) error {
 	var ge *gitError
+	if e, ok := errors.AsType[*abi.Error](err); ok {
+		return e // it was not git that failed
+	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
 		return abi.Errorf(abi.ErrTimeout, "fetch", "registry %q didn't answer in time: %w", from.url, err)
 	case errors.As(err, &ge) && rejected(ge.stderr):
-		return refuseFor(err, abi.ReasonMalformed, nil, "git refuses what %q sends: %s", from.url, lastLine(ge.stderr))
+		return refuseFor(err, abi.ReasonMalformed, nil, "git refuses what %q sends: %s", from.url, cause(ge.stderr))
 	case errors.As(err, &ge):
 		return fetchFailure(ge, from)
 	}
@@ -181,7 +193,7 @@ func fetchFailure(ge *gitError, from address) error {
 			WithHint("ssh to the host once, and compare its fingerprint with what its owner told you")
 	case says("Permission denied (", "Too many authentication failures"):
 		return abi.Errorf(abi.ErrForbidden, "fetch", "registry %q accepts none of your ssh keys: %w", from.url, ge).
-			WithHint("ssh-add -l, then drawbridge stop if the agent is newer than the daemon")
+			WithHint("ssh-add -l in this terminal, then again: its agent is the one that is asked")
 	case says("returned error: 30"):
 		return abi.Errorf(abi.ErrNotFound, "fetch", "registry %q leads to another address, which is not followed: %w", from.url, ge).
 			WithHint("drawbridge registry add that address")
@@ -189,7 +201,8 @@ func fetchFailure(ge *gitError, from address) error {
 		return abi.Errorf(abi.ErrNotFound, "fetch", "registry %q has a certificate that this machine doesn't trust: %w", from.url, ge).
 			WithHint("git config --global http.%s.sslCAInfo FILE", from.url)
 	}
-	return abi.Errorf(abi.ErrNotFound, "fetch", "registry %q can't be fetched: %w", from.url, ge)
+	return abi.Errorf(abi.ErrNotFound, "fetch", "registry %q can't be fetched: %w", from.url, ge).
+		WithHint("git ls-remote %s in a terminal", from.url)
 }
 
 // rejected reports whether git itself found the objects bad.

@@ -320,16 +320,29 @@ func TestOverSSH(t *testing.T) {
 		}
 		f.must(os.Remove(noted))
 	}
+}
+
+// What ssh says reaches the user, although ssh ends its lines as a terminal in raw
+// mode wants them, and git's advice comes after.
+func TestWhatSSHSays(t *testing.T) {
+	f := newOrigin(t, "main")
 	for says, want := range map[string]error{
 		"Host key verification failed.":                            abi.ErrUntrusted,
 		"git@forge.example: Permission denied (publickey).":        abi.ErrForbidden,
 		"ssh: Could not resolve hostname forge.example: not known": abi.ErrNotFound,
+		"ERROR: Repository not found.":                             abi.ErrNotFound,
 	} {
-		sshInstead(t, "echo '"+says+"' >&2; exit 255")
-		_, err := f.newClient().AddRegistry(t.Context(), "git@forge.example:"+f.origin, f.owner.Fingerprint())
-		if !errors.Is(err, want) {
-			t.Errorf("%s: got %v, want %v", says, err, want)
+		for _, end := range []string{`\n`, `\r\n`} {
+			sshInstead(t, "printf '"+says+end+"' >&2; exit 255")
+			_, err := f.newClient().AddRegistry(t.Context(), "git@forge.example:"+f.origin, f.owner.Fingerprint())
+			if !errors.Is(err, want) || !errors.Is(want, abi.ErrUntrusted) && !strings.Contains(err.Error(), says) {
+				t.Errorf("%s%s: got %v, want %v", says, end, err, want)
+			}
 		}
+	}
+	_, err := f.newClient().AddRegistry(t.Context(), f.origin+"/nothing.git", f.owner.Fingerprint())
+	if e, ok := errors.AsType[*abi.Error](err); !ok || !strings.Contains(e.Error(), "does not appear to be a git repository") || e.Hint == "" {
+		t.Errorf("got %v", err)
 	}
 }
 
@@ -474,7 +487,7 @@ func TestTransferProgress(t *testing.T) {
 	filter := &progressFilter{next: &capped{}, report: func(what string, percent int) { told = append(told, fmt.Sprint(what, percent)) }}
 	for _, part := range []string{
 		"Receiving obj", "ects:   5% (1/20)\rReceiving objects: 100% (20/20), done.\n", "remote: Receiving objects: 7%\r",
-		"remote: hello\nfatal: it broke\n", "Receiving objects: 999%\r", strings.Repeat("x", 3*maxMessageLine), "\rResolving deltas:  50% (1/2)\r",
+		"remote: hello\nfatal: it broke\n", "Permission denied\r", "\nremote: 7%\r\r", "Receiving objects: 999%\r", strings.Repeat("x", 3*maxMessageLine), "\rResolving deltas:  50% (1/2)\r",
 	} {
 		if n, err := filter.Write([]byte(part)); n != len(part) || err != nil {
 			t.Fatal(n, err)
@@ -483,7 +496,7 @@ func TestTransferProgress(t *testing.T) {
 	if want := []string{"receiving5", "receiving100", "resolving50"}; !slices.Equal(told, want) {
 		t.Errorf("told %q, want %q", told, want)
 	}
-	if text := filter.next.String(); !strings.Contains(text, "fatal: it broke\n") || strings.Contains(text, "Receiving objects: 100") || len(text) > 4*maxMessageLine {
+	if text := filter.next.String(); !strings.Contains(text, "fatal: it broke\nPermission denied\n") || strings.Contains(text, "7%") || strings.Contains(text, "Receiving objects: 100") || len(text) > 4*maxMessageLine {
 		t.Errorf("the messages are %.200q", text)
 	}
 }
@@ -511,4 +524,26 @@ func FuzzParseSettings(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Without git there is no registry, and the error says so.
+func TestWithoutGit(t *testing.T) {
+	f := newOrigin(t, "main")
+	f.client = f.newClient()
+	if _, err := f.client.AddRegistry(t.Context(), f.origin, f.owner.Fingerprint()); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", t.TempDir())
+	for name, do := range map[string]func() error{
+		"add": func() error {
+			_, err := f.newClient().AddRegistry(t.Context(), f.origin, f.owner.Fingerprint())
+			return err
+		},
+		"refresh": func() error { _, err := f.client.Refresh(t.Context(), "main"); return err },
+	} {
+		e, ok := errors.AsType[*abi.Error](do())
+		if !ok || e.Code != abi.ErrUnsupportedAction || !strings.Contains(e.Error(), "git does not run") || !strings.Contains(e.Hint, "install git") {
+			t.Errorf("%s: got %v", name, e)
+		}
+	}
 }

@@ -251,6 +251,9 @@ func (c *checker) params(rc *requestCheck, list string, params []abi.Param) {
 		}
 		seen[p.Name] = true
 		names, fault := templateNames(p.Name)
+		if strings.Contains(p.Name, abi.AnyNumber) {
+			names, fault = numberedField(list, p)
+		}
 		switch {
 		case p.Name == "" || len(p.Name) > maxShortText || hiddenText(p.Name) != "":
 			c.addf(pp+".name", "%q is not a name", shorten(p.Name))
@@ -354,6 +357,21 @@ func templateNames(s string) (names []string, fault string) {
 		}
 		names, rest = append(names, name), after
 	}
+}
+
+// NumberedField checks a name that holds [abi.AnyNumber], and returns the
+// arguments in it.
+func numberedField(list string, p *abi.Param) (names []string, fault string) {
+	before, after, _ := strings.Cut(p.Name, abi.AnyNumber)
+	switch {
+	case list != "fields":
+		return nil, "{#} stands in the name of a field only"
+	case !p.Optional || p.Const == nil && !p.Empty:
+		return nil, "a field with {#} is optional, and either const or empty"
+	case strings.HasSuffix(before, "}") || strings.HasPrefix(after, "{"):
+		return nil, "two parameters have nothing between them"
+	}
+	return templateNames(before + "#" + after)
 }
 
 func isName(s string) bool {

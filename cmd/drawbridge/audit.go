@@ -37,18 +37,28 @@ func (a *app) auditCmd() *cobra.Command {
 			a.show(list, func(w io.Writer) {
 				row(w, "TIME", "ID", "CLIENT", "WHAT", "", "OUTCOME")
 				for _, r := range list {
-					row(w, r.At.Local().Format(time.DateTime), r.ID, r.Client, r.Kind, r.Tool+r.Event, outcome(r))
+					row(w, r.At.Local().Format(time.DateTime), r.ID, r.Client, r.Kind, what(r), outcome(r))
 				}
 			})
 			return nil
 		},
 	}
 	cmd.Flags().IntVar(&f.Limit, "limit", 50, "the newest so many rows")
-	cmd.Flags().StringVar(&f.Tool, "tool", "", "only calls of this tool, such as tracker.add_comment")
+	cmd.Flags().StringVar(&f.Tool, "tool", "", "only calls of this tool, such as tracker_add_comment")
 	cmd.Flags().StringVar(&f.Principal, "client", "", "only calls of this client")
 	cmd.Flags().DurationVar(&since, "since", 0, "only rows of this long ago and later, such as 24h")
+	_ = cmd.RegisterFlagCompletionFunc("tool", a.flagNamed("tools.list", "name"))     // the flag exists
+	_ = cmd.RegisterFlagCompletionFunc("client", a.flagNamed("clients.list", "name")) // the flag exists
 	cmd.AddCommand(a.auditVerifyCmd())
 	return cmd
+}
+
+// what is the tool that was called, or what was done, and to what.
+func what(r audit.Record) string {
+	if r.Subject != "" {
+		return r.Event + ": " + r.Subject
+	}
+	return r.Tool + r.Event
 }
 
 func outcome(r audit.Record) string {

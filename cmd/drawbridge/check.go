@@ -18,7 +18,7 @@ func (a *app) checkCmd() *cobra.Command {
 		Long: `Visits the page that each connector names for it, in a tab that can do nothing
 else, and says whether somebody is signed in there. A connector that was paused
 goes on if its check passes.`,
-		Args: cobra.MaximumNArgs(1),
+		Args: cobra.MaximumNArgs(1), ValidArgsFunction: a.named("plugins.list", "connectors"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var p control.HealthParams
 			if len(args) == 1 {
@@ -27,6 +27,11 @@ goes on if its check passes.`,
 			var list []host.ConnectorHealth
 			if err := a.call(cmd.Context(), "health.check", p, &list); err != nil {
 				return err
+			}
+			for _, c := range list {
+				if c.Error != nil && c.Error.Hint == "drawbridge check "+c.Connector {
+					c.Error.Hint = "" // it was just done
+				}
 			}
 			a.show(list, func(w io.Writer) { printHealth(w, list) })
 			return healthError(list)

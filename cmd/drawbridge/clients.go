@@ -53,7 +53,7 @@ holds that token can answer in your name; SECURITY.md says what that means.
 
 It needs a terminal that no connected MCP client started. --off takes the trust
 away, and needs nothing.`,
-		Args: cobra.ExactArgs(1),
+		Args: cobra.ExactArgs(1), ValidArgsFunction: a.named("clients.list", "name"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p := control.ClientParams{Name: args[0]}
 			if !off {
@@ -99,6 +99,7 @@ func yesNo(v bool) string {
 func (a *app) clientsRevokeCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "revoke NAME", Short: "make a client's token worthless", Args: cobra.ExactArgs(1),
+		ValidArgsFunction: a.named("clients.list", "name"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.call(cmd.Context(), "clients.revoke", control.ClientParams{Name: args[0]}, nil); err != nil {
 				return err

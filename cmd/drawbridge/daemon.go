@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/host/control"
 	"github.com/drawbridge-mcp/drawbridge/host/platform"
 )
 
@@ -25,45 +27,95 @@ func (a *app) ensureDaemon(ctx context.Context, dirs platform.Dirs) (platform.Lo
 		return info, err
 	}
 	if held && info.Socket != "" {
-		return info, a.sameVersion(info)
+		if err := a.sameVersion(info); err != nil {
+			return info, err
+		}
+		return info, daemonStatus(ctx, info, &control.Status{}) // nothing waits for one that hangs
 	}
 	exe, err := executable()
 	if err != nil {
 		return info, err
 	}
+	said := fileSize(dirs.LogFile())
 	d, err := platform.Start(ctx, platform.Command{
 		Path: exe, Args: []string{"serve", "--quiet"}, Env: daemonEnv(), Log: dirs.LogFile(),
 	})
 	if err != nil {
 		return info, err
 	}
-	return a.awaitDaemon(ctx, dirs, d)
+	info, err = a.awaitDaemon(ctx, dirs, d)
+	if errors.Is(err, errEnded) {
+		return info, lastWords(dirs.LogFile(), said, d.Err())
+	}
+	return info, err
 }
+
+// errEnded says that the daemon that was started has ended, and no other is there.
+var errEnded = errors.New("the daemon ended")
 
 // awaitDaemon waits until the daemon's lock file names its socket. Two commands
 // that start one at the same time both get the one that won.
 func (a *app) awaitDaemon(ctx context.Context, dirs platform.Dirs, d *platform.Detached) (platform.LockInfo, error) {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	ended := d.Done()
+	running, over := d.Done(), false
 	for {
 		info, held, err := platform.ReadLock(dirs.LockFile())
-		if err == nil && held && info.Socket != "" {
+		switch {
+		case err == nil && held && info.Socket != "":
 			return info, a.sameVersion(info)
+		case over && !held: // the lock was read after the end: nobody else is about to answer
+			return info, errEnded
 		}
 		select {
-		case <-ended:
-			if held { // another one holds the lock and is about to answer
-				ended = nil
-				continue
-			}
-			return info, abi.Errorf(abi.ErrInternal, "daemon", "the daemon ended at once: %w", errors.Join(d.Err(), err)).
-				WithHint("see %s", dirs.LogFile())
+		case <-running:
+			running, over = nil, true
 		case <-tick.C:
 		case <-ctx.Done():
 			return info, abi.Errorf(abi.ErrTimeout, "daemon", "the daemon does not answer: %w", ctx.Err()).WithHint("see %s", dirs.LogFile())
 		}
 	}
+}
+
+// daemonStatus asks a daemon how it is, which also says that it does not hang.
+func daemonStatus(ctx context.Context, info platform.LockInfo, st *control.Status) error {
+	if err := askDaemon(ctx, info, "status", st); err != nil {
+		return abi.Errorf(abi.ErrTimeout, "", "process %d holds the daemon's lock and does not answer: %w", info.PID, err).
+			WithHint("drawbridge stop || kill -9 %d", info.PID)
+	}
+	return nil
+}
+
+// fileSize is the size of a file, 0 if there is none.
+func fileSize(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0
+	}
+	return info.Size()
+}
+
+// maxLastWords is how much of the end of a daemon's log is looked at.
+const maxLastWords = 16 << 10
+
+// lastWords makes an error of what a daemon that ended at once said after the
+// first from bytes of the file that its standard error goes to.
+func lastWords(path string, from int64, cause error) error {
+	hint := "see " + path
+	said := cause.Error()
+	if f, err := os.Open(path); err == nil {
+		text, _ := io.ReadAll(io.NewSectionReader(f, max(from, fileSize(path)-maxLastWords), maxLastWords)) // what can be read
+		_ = f.Close()
+		for line := range strings.Lines(string(text)) {
+			line = strings.TrimSuffix(line, "\n")
+			if v, ok := strings.CutPrefix(line, errorPrefix); ok {
+				said = v
+			} else if v, ok := strings.CutPrefix(line, hintPrefix); ok {
+				hint = v
+			}
+		}
+	}
+	return abi.Errorf(abi.ErrInternal, "daemon", "the daemon ended at once: %s", said).WithHint("%s", hint)
 }
 
 // sameVersion refuses a daemon of another version, which may keep its files
@@ -73,7 +125,7 @@ func (a *app) sameVersion(info platform.LockInfo) error {
 		return nil
 	}
 	return abi.Errorf(abi.ErrUnsupportedAction, "daemon", "the running daemon (process %d) is drawbridge %q, this is %q", info.PID, info.Version, version).
-		WithHint("drawbridge stop, then run the command again")
+		WithHint("drawbridge stop")
 }
 
 // daemonEnv is the environment that a daemon needs; nothing else of the
@@ -116,6 +168,9 @@ func (a *app) stopDaemon(ctx context.Context) error {
 		_, held, err := platform.ReadLock(dirs.LockFile())
 		return !held, err
 	})
+	if errors.Is(err, context.DeadlineExceeded) {
+		return abi.Errorf(abi.ErrTimeout, "stop", "process %d has not ended, %s after it was asked to", info.PID, startTimeout).WithHint("kill -9 %d", info.PID)
+	}
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -198,7 +199,25 @@ func TestJSONOfAnInstalledPlugin(t *testing.T) {
 	}
 	h.run("call", "sample_look")
 	eventually(t, "the call's rows", func() bool { return strings.Contains(h.run("audit"), "sample.look") }) // they come after its answer
+	for _, name := range []string{"sample_look", "sample.look"} {                                            // as a person sees it, and as the log has it
+		if log := h.run("audit", "--tool", name); strings.Count(log, "begin") != 1 {
+			t.Errorf("the rows of %s:\n%s", name, log)
+		}
+		if text := h.run("tools", name); !strings.HasPrefix(text, "sample_look: Look (reads)\nLooks at a page.\nIt takes no arguments.") {
+			t.Errorf("what is said of %s:\n%s", name, text)
+		}
+	}
+	if text := h.run("tools", "sample_touch"); !regexp.MustCompile(`(?m)^text +no +string`).MatchString(text) {
+		t.Errorf("what is said of an argument:\n%s", text)
+	}
+	for args, want := range map[string]string{"call": "sample_touch", "login": "sample", "remove": "acme/sample", "registry remove": "team"} {
+		text := h.run(slices.Concat([]string{"__complete"}, strings.Fields(args), []string{""})...)
+		if !strings.Contains(text, want+"\n") {
+			t.Errorf("%s is completed by\n%s", args, text)
+		}
+	}
 	for _, c := range []struct{ args, has string }{
+		{"tools sample_touch", `"destructive": true`},
 		{"registry list", `"id": "team"`},
 		{"search sam", `"name": "acme/sample"`},
 		{"list", `"state": "ready"`},

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"net/url"
 	"os/exec"
 	"runtime"
 	"strings"
@@ -106,7 +108,10 @@ func (a *app) checkBrowser(ctx context.Context) finding {
 			return verdict("browser", "", err)
 		}
 		e, err := o.Endpoint()
-		return verdict("browser", "attached to at "+e.URL(), err)
+		if err == nil {
+			err = listens(ctx, e.URL())
+		}
+		return verdict("browser", "yours, attached at "+e.URL(), err)
 	}
 	path, err := browser.Find()
 	if err != nil {
@@ -116,12 +121,39 @@ func (a *app) checkBrowser(ctx context.Context) finding {
 	return verdict("browser", path+", "+text, err)
 }
 
+// listens looks whether anything listens where a browser should. It says nothing
+// to it: the browser would ask its user.
+func listens(ctx context.Context, address string) error {
+	u, err := url.Parse(address)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, doctorPatience)
+	defer cancel()
+	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", u.Host)
+	if err != nil {
+		return abi.Errorf(abi.ErrBrowserGone, "", "no browser listens at %q: %w", address, err).
+			WithHint("chromium --remote-debugging-port=0 --user-data-dir=DIR, and %s=DIR", attachVar)
+	}
+	return conn.Close()
+}
+
 func checkGit(ctx context.Context) finding {
 	out, err := exec.CommandContext(ctx, "git", "--version").Output()
 	if err != nil {
-		err = abi.Errorf(abi.ErrUnsupportedAction, "git", "git does not run: %w", err).WithHint("apt-get install git")
+		err = abi.Errorf(abi.ErrUnsupportedAction, "git", "git does not run: %w", err).WithHint("%s", gitHint(runtime.GOOS))
 	}
 	return verdict("git", strings.TrimSpace(string(out)), err)
+}
+
+func gitHint(goos string) string {
+	switch goos {
+	case "darwin":
+		return "xcode-select --install"
+	case "windows":
+		return "winget install --id Git.Git"
+	}
+	return "sudo apt-get install git"
 }
 
 func (a *app) checkDirs() (platform.Dirs, finding) {

@@ -29,6 +29,15 @@ var errSaid = errors.New("it was said")
 type usageError struct {
 	error
 	command string // such as "drawbridge install"; root.go fills it in
+	meant   string // what was probably meant; empty shows the command's help
+}
+
+// hint is the command to run next.
+func (u usageError) hint() string {
+	if u.meant != "" {
+		return u.meant
+	}
+	return u.command + " --help"
 }
 
 func (usageError) Is(target error) bool { return target == errUsage }

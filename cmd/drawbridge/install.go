@@ -119,6 +119,7 @@ func printPlugins(w io.Writer, list []host.PluginInfo, all bool) {
 func (a *app) removeCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "remove NAMESPACE/NAME", Short: "remove an installed plugin", Args: cobra.ExactArgs(1),
+		ValidArgsFunction: a.named("plugins.list", "name"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := badRef(args[0]); err != nil {
 				return err
@@ -147,6 +148,7 @@ func (a *app) searchCmd() *cobra.Command {
 					row(w, p.Name, p.Version, p.Registry)
 				}
 			})
+			a.ifNone(len(list), "nothing is found; drawbridge registry list says where it was looked for")
 			return nil
 		},
 	}

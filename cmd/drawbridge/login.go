@@ -22,7 +22,7 @@ func (a *app) loginCmd() *cobra.Command {
 		Long: `Shows the browser at the connector's login page and waits until the site says
 that somebody is signed in. With --form it asks for name and password on this
 terminal and types them into the page, for machines without a display.`,
-		Args: cobra.ExactArgs(1),
+		Args: cobra.ExactArgs(1), ValidArgsFunction: a.named("plugins.list", "connectors"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p := control.LoginParams{Connector: args[0], Form: form}
 			if err := a.hasConnector(cmd.Context(), args[0]); err != nil {
@@ -56,7 +56,7 @@ func (a *app) logoutCmd() *cobra.Command {
 you agreed. The site is not told: sign out there to end the session for good.
 With --identity the identity providers that the connector names are forgotten
 too; without it, the site may sign in again through them by itself.`,
-		Args: cobra.ExactArgs(1),
+		Args: cobra.ExactArgs(1), ValidArgsFunction: a.named("plugins.list", "connectors"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var res control.LogoutResult
 			if err := a.call(cmd.Context(), "logout", control.LogoutParams{Connector: args[0], Identity: identity}, &res); err != nil {
@@ -114,7 +114,7 @@ func signedIn(connector string, res control.LoginResult) string {
 		text += ", as " + res.Account
 	}
 	if res.Already {
-		text += "; nothing was typed (sign out at the site to change it)"
+		text += "; nothing was typed (to sign in as somebody else, drawbridge logout " + connector + " --identity first)"
 	}
 	return text
 }

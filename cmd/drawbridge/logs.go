@@ -63,6 +63,7 @@ With --json it is one list, or with --follow one object a line.`,
 	}
 	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "go on with what is logged from now on")
 	cmd.Flags().Var(&level, "level", "from this level on: debug, info, warn or error")
+	_ = cmd.RegisterFlagCompletionFunc("level", cobra.FixedCompletions([]string{"debug", "info", "warn", "error"}, noFiles)) // the flag exists
 	cmd.Flags().DurationVar(&since, "since", 0, "only what was logged so long ago and later, such as 1h")
 	cmd.Flags().IntVar(&limit, "limit", limit, "the newest so many; 0 is all")
 	return cmd

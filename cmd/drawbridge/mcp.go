@@ -57,6 +57,9 @@ func (a *app) mcp(ctx context.Context, client string) error {
 		return err
 	}
 	defer func() { _ = conn.Close() }()
+	if a.terminal() != nil {
+		a.note("this is what an MCP client starts; it waits for its messages here (drawbridge mcp --help)")
+	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
 	r := &relay{}

@@ -76,6 +76,7 @@ func (a *app) registryListCmd() *cobra.Command {
 					row(w, r.ID, r.Fingerprint, r.Snapshot, r.Expires.Format("2006-01-02 15:04"), r.URL)
 				}
 			})
+			a.ifNone(len(list), "no registry is trusted yet: drawbridge registry add URL FINGERPRINT")
 			return nil
 		},
 	}
@@ -84,6 +85,7 @@ func (a *app) registryListCmd() *cobra.Command {
 func (a *app) registryRemoveCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "remove REGISTRY", Short: "trust a registry no longer; refused while a plugin from it is installed", Args: cobra.ExactArgs(1),
+		ValidArgsFunction: a.named("registries.list", "id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.call(cmd.Context(), "registries.remove", control.RegistryParams{ID: args[0]}, nil); err != nil {
 				return err

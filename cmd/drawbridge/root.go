@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
@@ -36,7 +37,7 @@ func (a *app) root() *cobra.Command {
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print results and errors as JSON")
-	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{err, cmd.CommandPath()} })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{error: err, command: cmd.CommandPath()} })
 	root.AddCommand(
 		a.serveCmd(), a.stopCmd(), a.mcpCmd(), a.demoCmd(), a.doctorCmd(), a.serviceCmd(), a.versionCmd(),
 		a.registryCmd(), a.installCmd(), a.listCmd(), a.removeCmd(), a.searchCmd(),
@@ -52,14 +53,14 @@ func (a *app) root() *cobra.Command {
 func usageErrors(c *cobra.Command) {
 	c.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		if err := errors.Join(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()); err != nil {
-			return usageError{err, cmd.CommandPath()}
+			return usageError{error: err, command: cmd.CommandPath()}
 		}
 		return nil
 	}
 	if check := c.Args; check != nil {
 		c.Args = func(cmd *cobra.Command, args []string) error {
 			if err := check(cmd, args); err != nil {
-				return usageError{err, cmd.CommandPath()}
+				return usageError{error: wrongArguments(cmd, args, err), command: cmd.CommandPath()}
 			}
 			return nil
 		}
@@ -84,10 +85,27 @@ func usageErrors(c *cobra.Command) {
 
 // subcommandOnly is what a command does that only has subcommands.
 func subcommandOnly(cmd *cobra.Command, args []string) error {
-	if len(args) > 0 {
-		return usageError{errors.New("unknown command \"" + args[0] + "\" for \"" + cmd.CommandPath() + "\""), cmd.CommandPath()}
+	if len(args) == 0 {
+		return cmd.Help()
 	}
-	return cmd.Help()
+	u := usageError{error: fmt.Errorf("unknown command %q for %q", args[0], cmd.CommandPath()), command: cmd.CommandPath()}
+	cmd.SuggestionsMinimumDistance = 2
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		u.meant = cmd.CommandPath() + " " + near[0]
+	}
+	return u
+}
+
+// wrongArguments says what a command takes in place of how many.
+func wrongArguments(cmd *cobra.Command, args []string, err error) error {
+	takes := strings.TrimSpace(strings.TrimPrefix(cmd.Use, cmd.Name()))
+	switch {
+	case cmd.ValidArgs != nil && len(args) == 1: // one that is none of these
+		return err
+	case takes == "":
+		return fmt.Errorf("%s takes no arguments, and %q was given", cmd.CommandPath(), args)
+	}
+	return fmt.Errorf("%s takes %s, and %d of these were given", cmd.CommandPath(), takes, len(args))
 }
 
 func (a *app) dirs() (platform.Dirs, error) {
@@ -110,7 +128,7 @@ func (a *app) daemon(ctx context.Context) (*control.Client, error) {
 	}
 	return &control.Client{
 		Dial: func(ctx context.Context) (net.Conn, error) { return platform.Dial(ctx, info.Socket) },
-		Ask:  a.ask, Progress: a.progress, Waiting: a.waiting,
+		Ask:  a.ask, Progress: a.progress, Waiting: a.waiting, Surroundings: a.surroundings(),
 	}, nil
 }
 

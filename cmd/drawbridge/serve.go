@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -29,6 +30,22 @@ const httpPortVar = "DRAWBRIDGE_PORT"
 // defaultPort is where MCP over HTTP listens, on 127.0.0.1 alone.
 const defaultPort = 8407
 
+const maxPort = 1<<16 - 1
+
+// port is where MCP over HTTP shall listen, by the environment.
+func (a *app) port() (int, error) {
+	text := a.getenv(httpPortVar)
+	if text == "" {
+		return defaultPort, nil
+	}
+	port, err := strconv.ParseUint(text, 10, 16)
+	if err != nil {
+		return defaultPort, abi.Errorf(abi.ErrInvalidArgs, "", "%s is %q, and no port: want 0 to %d", httpPortVar, text, maxPort).
+			WithHint("export %s=%d", httpPortVar, defaultPort)
+	}
+	return int(port), nil
+}
+
 // logLevelVar names the environment variable that sets what a daemon logs.
 const logLevelVar = "DRAWBRIDGE_LOG_LEVEL"
 
@@ -41,10 +58,9 @@ type serveOptions struct {
 }
 
 func (a *app) serveCmd() *cobra.Command {
-	o := serveOptions{port: defaultPort, attach: attachFrom(a.getenv(attachVar)), level: logLevel{slog.LevelInfo}}
-	if v, err := strconv.Atoi(a.getenv(httpPortVar)); err == nil {
-		o.port = v
-	}
+	o := serveOptions{attach: attachFrom(a.getenv(attachVar)), level: logLevel{slog.LevelInfo}}
+	var wrongPort error
+	o.port, wrongPort = a.port()
 	_ = o.level.Set(a.getenv(logLevelVar)) // what is no level changes nothing
 	cmd := &cobra.Command{
 		Use: "serve", Short: "run the daemon in the foreground", Args: cobra.NoArgs,
@@ -55,6 +71,12 @@ yours. ` + attachVar + ` says the same for a daemon that another command starts.
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if cmd.Flags().Changed("attach") != cmd.Flags().Changed("attach-profile") {
 				o.attach = chosen(cmd, o.attach)
+			}
+			if !cmd.Flags().Changed("port") && wrongPort != nil {
+				return wrongPort
+			}
+			if o.port < 0 || o.port > maxPort {
+				return usage(fmt.Errorf("%d is no port: want 0 to %d", o.port, maxPort))
 			}
 			return a.serve(cmd.Context(), o)
 		},
@@ -117,7 +139,7 @@ func (d *daemon) listen(ctx context.Context, dirs platform.Dirs, lock *platform.
 	var lc net.ListenConfig
 	web, err := lc.Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
-		return abi.Errorf(abi.ErrUnsupportedAction, "serve", "port %d is taken: %w", port, err).WithHint("drawbridge serve --port 0, or set %s", httpPortVar)
+		return abi.Errorf(abi.ErrUnsupportedAction, "serve", "port %d is taken: %w", port, err).WithHint("set %s to another port (0 takes a free one), or end the program that has this one", httpPortVar)
 	}
 	d.http = web.Addr().String()
 	sock, err := platform.Listen(ctx, dirs.Socket())
@@ -128,7 +150,7 @@ func (d *daemon) listen(ctx context.Context, dirs platform.Dirs, lock *platform.
 	failed := make(chan error, 2)
 	ctl := d.control
 	ctl.Host, ctl.Clients, ctl.Gate, ctl.Audit = d.parts.host, d.parts.clients, d.parts.gate, d.parts.audit
-	ctl.Daemon, ctl.Logger = d, d.logger
+	ctl.Daemon, ctl.Logger, ctl.Around = d, d.logger, around
 	go func() { failed <- srv.Serve(mcpserver.LimitConnections(web)) }()
 	go func() { failed <- ctl.Serve(ctx, sock) }()
 	info := platform.LockInfo{PID: os.Getpid(), Version: version, Socket: dirs.Socket(), HTTP: d.http}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"regexp"
@@ -14,22 +15,28 @@ import (
 
 func (a *app) toolsCmd() *cobra.Command {
 	return &cobra.Command{
-		Use: "tools", Short: "list the installed connectors' tools", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		Use: "tools [TOOL]", Short: "list the installed connectors' tools, or say what one takes", Args: cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.named("tools.list", "name"),
+		RunE: func(cmd *cobra.Command, args []string) error {
 			var list []control.Tool
 			if err := a.call(cmd.Context(), "tools.list", struct{}{}, &list); err != nil {
 				return err
 			}
+			if len(args) == 1 {
+				t, err := findTool(list, args[0])
+				if err != nil {
+					return err
+				}
+				a.show(t, func(w io.Writer) { printTool(w, t) })
+				return nil
+			}
 			a.show(list, func(w io.Writer) {
 				row(w, "TOOL", "KIND", "TITLE")
 				for _, t := range list {
-					kind := "reads"
-					if t.Destructive {
-						kind = "writes, asks first"
-					}
-					row(w, t.Name, kind, t.Title)
+					row(w, t.Name, kindOf(t), t.Title)
 				}
 			})
+			a.ifNone(len(list), "no connector is installed: drawbridge search, then drawbridge install NAMESPACE/NAME")
 			return nil
 		},
 	}
@@ -42,7 +49,7 @@ func (a *app) callCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "call TOOL [ARGUMENTS]",
 		Short: "call a tool with a JSON object of arguments; - reads it from standard input",
-		Args:  cobra.RangeArgs(1, 2),
+		Args:  cobra.RangeArgs(1, 2), ValidArgsFunction: a.named("tools.list", "name"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !toolName.MatchString(args[0]) {
 				return usage(fmt.Errorf("%q is no tool's name, such as tracker_list", args[0]))
@@ -74,7 +81,11 @@ func (a *app) arguments(text string) (json.RawMessage, error) {
 			return nil, err
 		}
 	}
-	if !json.Valid(data) {
+	switch {
+	case json.Valid(data):
+	case text == "-":
+		return nil, usage(errors.New("what stands on standard input is not JSON"))
+	default:
 		return nil, usage(fmt.Errorf("%q is not JSON", text))
 	}
 	return data, nil

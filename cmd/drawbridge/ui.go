@@ -31,6 +31,12 @@ import (
 //     control characters made visible, in JSON by escapes of its own;
 //   - a question is asked only if standard input is a terminal.
 
+// What begins a message that says what went wrong, and what to do about it.
+const (
+	errorPrefix = "drawbridge: error: "
+	hintPrefix  = "drawbridge: hint: "
+)
+
 // fail reports err.
 func (a *app) fail(err error) {
 	if errors.Is(err, errSaid) {
@@ -41,7 +47,7 @@ func (a *app) fail(err error) {
 		e = &abi.Error{Code: abi.ErrInternal, Msg: err.Error()}
 	}
 	if u, ok := errors.AsType[usageError](err); ok {
-		e = &abi.Error{Code: abi.ErrInvalidArgs, Msg: err.Error(), Hint: u.command + " --help"}
+		e = &abi.Error{Code: abi.ErrInvalidArgs, Msg: err.Error(), Hint: u.hint()}
 	}
 	if a.json {
 		a.printJSON(map[string]any{"error": control.Error{Code: e.Code, Reason: e.Reason, Message: e.Error(), Hint: e.Hint}})
@@ -49,9 +55,9 @@ func (a *app) fail(err error) {
 	}
 	// A message of several lines, such as a compiler's, keeps them, marked so that
 	// none passes for one of ours.
-	fmt.Fprintf(a.stderr, "drawbridge: error: %s\n", strings.ReplaceAll(redact.VisibleText(e.Error()), "\n", "\n  | "))
+	fmt.Fprintf(a.stderr, errorPrefix+"%s\n", strings.ReplaceAll(redact.VisibleText(e.Error()), "\n", "\n  | "))
 	if e.Hint != "" {
-		fmt.Fprintf(a.stderr, "drawbridge: hint: %s\n", redact.Visible(e.Hint))
+		fmt.Fprintf(a.stderr, hintPrefix+"%s\n", redact.Visible(e.Hint))
 	}
 }
 
@@ -59,6 +65,13 @@ func (a *app) fail(err error) {
 func (a *app) note(format string, args ...any) {
 	if !a.json {
 		fmt.Fprintf(a.stderr, format+"\n", args...)
+	}
+}
+
+// ifNone tells a person what makes a list that is empty longer.
+func (a *app) ifNone(n int, format string, args ...any) {
+	if n == 0 {
+		a.note(format, args...)
 	}
 }
 
@@ -107,7 +120,7 @@ func (a *app) terminal() *os.File {
 // ask shows a question of the daemon and returns what was retyped.
 func (a *app) ask(ctx context.Context, q host.Question) (string, error) {
 	if a.terminal() == nil {
-		return "", abi.Errorf(abi.ErrConfirmationDenied, "confirm", "%s needs a person at a terminal", q.Title)
+		return "", control.NeedsPerson(q.Title)
 	}
 	fmt.Fprintf(a.stderr, "\n%s\n", redact.Visible(q.Title))
 	for _, l := range q.Lines {

@@ -17,21 +17,23 @@ import (
 // A Record is one row as it is read back. Exactly one of Call, End and Event is
 // set; their JSON form is that of the log.
 type Record struct {
-	Seq    int64           `json:"seq"`
-	ID     ID              `json:"id"`               // of the call, for begin and end
-	Client string          `json:"client,omitempty"` // the calling client's registered name, for begin and end
-	At     time.Time       `json:"at"`
-	Kind   Kind            `json:"kind"`
-	Tool   string          `json:"tool,omitempty"` // of a begin
-	Code   abi.Code        `json:"code,omitempty"` // of an end that is no success
-	Event  string          `json:"event,omitempty"`
-	Row    json.RawMessage `json:"row"` // all of it
+	Seq    int64     `json:"seq"`
+	ID     ID        `json:"id"`               // of the call, for begin and end
+	Client string    `json:"client,omitempty"` // the calling client's registered name, for begin and end
+	At     time.Time `json:"at"`
+	Kind   Kind      `json:"kind"`
+	Tool   string    `json:"tool,omitempty"` // of a begin
+	Code   abi.Code  `json:"code,omitempty"` // of an end that is no success
+	Event  string    `json:"event,omitempty"`
+	// Subject is what an event was about, such as a client's name.
+	Subject string          `json:"subject,omitempty"`
+	Row     json.RawMessage `json:"row"` // all of it
 }
 
 // A Filter selects records; what is zero selects everything.
 type Filter struct {
 	Kind      Kind
-	Tool      string // dotted, of begins
+	Tool      string // of begins, dotted or as MCP names it
 	Principal string // its name, of begins
 	CallID    string // what the caller was told: the begin and the end of that call
 	Call      ID     // the begin and the end of this call
@@ -109,15 +111,15 @@ func (f Filter) where() (string, []any) {
 		add(`text ->> '$.kind' = ?`, string(f.Kind))
 	}
 	// A row after does not repeat the call: it is found by its row before.
-	ofCall := func(path, value string) {
+	ofCall := func(member, value string) {
 		if value != "" {
-			add(`(text ->> '`+path+`' = ? or (text ->> '$.kind' = 'end' and
-	(select b.text ->> '`+path+`' from log as b where b.seq = log.text ->> '$.begin') = ?))`, value, value)
+			add(`(`+fmt.Sprintf(member, "text")+` = ? or (text ->> '$.kind' = 'end' and
+	(select `+fmt.Sprintf(member, "b.text")+` from log as b where b.seq = log.text ->> '$.begin') = ?))`, value, value)
 		}
 	}
-	ofCall("$.call.call_id", f.CallID)
-	ofCall("$.call.tool", f.Tool)
-	ofCall("$.call.principal", f.Principal)
+	ofCall(`%s ->> '$.call.call_id'`, f.CallID)
+	ofCall(`replace(%s ->> '$.call.tool', '.', '_')`, strings.ReplaceAll(f.Tool, ".", "_"))
+	ofCall(`%s ->> '$.call.principal'`, f.Principal)
 	if f.Call != "" {
 		seq := f.Call.seq()
 		add(`(seq = ? or (text ->> '$.kind' = 'end' and text ->> '$.begin' = ?))`, seq, seq)
@@ -143,7 +145,7 @@ func recordOf(r stored) (Record, error) {
 	case KindEnd:
 		rec.ID, rec.Code = idOf(decoded.Begin), decoded.End.Code
 	case KindEvent:
-		rec.Event = decoded.Event.Name
+		rec.Event, rec.Subject = decoded.Event.Name, decoded.Event.Subject
 	}
 	return rec, nil
 }

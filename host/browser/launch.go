@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/chromedp/cdproto/browser"
@@ -23,8 +22,11 @@ type Options struct {
 	Exec       string // path of the program; empty: [Find]
 	ProfileDir string // made with mode 0700; one browser at a time uses it
 	Headless   bool   // false shows a window, for signing in
-	NoSandbox  bool   // Chromium's own sandbox off; implied when running as root, which Chromium refuses otherwise
-	Logger     *slog.Logger
+	// Display is where that window is shown, as DISPLAY=:0 and the like; empty
+	// is where this process would show one.
+	Display   []string
+	NoSandbox bool // Chromium's own sandbox off; implied when running as root, which Chromium refuses otherwise
+	Logger    *slog.Logger
 	// Wrap, if set, stands between this package and the browser's pipe: a
 	// recorder or a counter.
 	Wrap func(chromedp.Transport) chromedp.Transport
@@ -137,11 +139,14 @@ func (o Options) args() []string {
 }
 
 // environment is what the browser is told of ours: nothing that it doesn't need.
-func environment() []string {
+// A display, if there is one, takes the place of ours.
+func environment(display []string) []string {
 	keep := []string{
-		"HOME", "PATH", "LANG", "LC_ALL", "TZ", "TMPDIR", "USER", "LOGNAME",
-		"DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_RUNTIME_DIR", "XDG_SESSION_TYPE", "DBUS_SESSION_BUS_ADDRESS",
+		"HOME", "PATH", "LANG", "LC_ALL", "TZ", "TMPDIR", "USER", "LOGNAME", "XDG_RUNTIME_DIR", "DBUS_SESSION_BUS_ADDRESS",
 		"SYSTEMROOT", "TEMP", "LOCALAPPDATA", "USERPROFILE",
+	}
+	if len(display) == 0 {
+		keep = append(keep, "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "XDG_SESSION_TYPE")
 	}
 	var env []string
 	for _, name := range keep {
@@ -149,7 +154,7 @@ func environment() []string {
 			env = append(env, name+"="+v)
 		}
 	}
-	return slices.Clip(env)
+	return append(env, display...)
 }
 
 // begin makes the browser attach us to every target, each held until we let it

@@ -37,7 +37,7 @@ func startProcess(o Options, lock io.Closer) (*process, error) {
 	p := &process{fromBrowser: fromBrowser, toBrowser: toBrowser, output: &tail{max: 4 << 10}, exited: make(chan struct{})}
 	p.cmd = exec.Command(o.Exec, o.args()...) //nolint:gosec,noctx // the user's own browser; it outlives the call that starts it
 	p.cmd.ExtraFiles = []*os.File{childIn, childOut}
-	p.cmd.Env = environment()
+	p.cmd.Env = environment(o.Display)
 	p.cmd.Stdout, p.cmd.Stderr = p.output, p.output
 	p.cmd.WaitDelay = closeTimeout
 	setProcessAttributes(p.cmd)

@@ -27,6 +27,8 @@ type Client struct {
 	Progress func(Progress)
 	// Waiting says that the call waits for a person; nil says nothing.
 	Waiting func(Waiting)
+	// Surroundings go along with every call; the server's Around reads them.
+	Surroundings Surroundings
 }
 
 func (c *Client) http() *http.Client {
@@ -80,6 +82,7 @@ func (c *Client) post(ctx context.Context, method string, params any) (*http.Res
 	if err != nil {
 		return nil, err
 	}
+	c.Surroundings.put(req.Header)
 	res, err := c.http().Do(req)
 	if err != nil {
 		return nil, err
@@ -117,13 +120,19 @@ func (c *Client) event(ctx context.Context, e Event, result any) (done bool, err
 
 func (c *Client) answer(ctx context.Context, q host.Question) error {
 	if c.Ask == nil {
-		return abi.Errorf(abi.ErrConfirmationDenied, "confirm", "%s needs a person at a terminal", q.Title)
+		return NeedsPerson(q.Title)
 	}
 	code, err := c.Ask(ctx, q)
 	if err != nil {
 		return errors.Join(err, c.reply(ctx, q.ID, ""))
 	}
 	return c.reply(ctx, q.ID, code)
+}
+
+// NeedsPerson is the error of a question that nobody is there to answer.
+func NeedsPerson(title string) error {
+	return abi.Errorf(abi.ErrConfirmationDenied, "confirm", "%q needs a person at a terminal, and standard input is none", title).
+		WithHint("the same command, typed in a terminal")
 }
 
 func (c *Client) reply(ctx context.Context, id, code string) error {

@@ -91,7 +91,7 @@ func (r *request) mayTrust(ctx context.Context, name string) error {
 	if name == cliClient {
 		return abi.Errorf(abi.ErrInvalidArgs, "", "%q is the command line itself, which has drawbridge approvals", name)
 	}
-	if _, err := r.server.person(r.http); err != nil {
+	if err := r.server.personFor(r.http, "drawbridge clients may-ask "+name); err != nil {
 		return err
 	}
 	return r.server.Host.Questions.Ask(ctx, "Trust this client to ask?", []string{

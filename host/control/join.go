@@ -111,6 +111,16 @@ func (s *Server) person(r *http.Request) (gate.Approver, error) {
 	return by, s.Gate.MayAnswer(by)
 }
 
+// personFor is person for another command than drawbridge approvals, which the
+// hint names then.
+func (s *Server) personFor(r *http.Request, command string) error {
+	_, err := s.person(r)
+	if e, ok := errors.AsType[*abi.Error](err); ok {
+		return e.WithHint("%s (typed by you, in a terminal that no client started)", command)
+	}
+	return err
+}
+
 // Connected lists the processes of connected clients, for gate.Options.
 func (s *Server) Connected() []gate.Process { return s.clients.processes() }
 

@@ -75,7 +75,7 @@ func confirm(_ context.Context, r *request) (any, error) {
 		return nil, err
 	}
 	if p.Code != "" {
-		if _, err := r.server.person(r.http); err != nil {
+		if err := r.server.personFor(r.http, "the same command"); err != nil {
 			_ = r.server.Host.Questions.Answer(p.ID, "") // a refused answer ends it
 			return nil, err
 		}

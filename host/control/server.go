@@ -1,9 +1,11 @@
 package control
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -27,6 +29,9 @@ type Server struct {
 	Daemon  Daemon
 	Logger  *slog.Logger
 	Version string
+	// Around gives a method's context what the surroundings of the command that
+	// calls it mean; nil leaves them unread. They are the command's word.
+	Around func(ctx context.Context, env Surroundings) context.Context
 
 	clients connected
 }
@@ -47,7 +52,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	mux.HandleFunc("POST /v1/mcp", s.joinMCP)
 	srv := &http.Server{
-		Handler: s.sameProtocol(mux), ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 16 << 10,
+		Handler: s.sameProtocol(s.around(mux)), ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 16 << 10,
 		BaseContext: func(net.Listener) context.Context { return ctx },
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, connKey{}, c) },
 		ErrorLog:    slog.NewLogLogger(s.Logger.Handler(), slog.LevelDebug),
@@ -98,7 +103,7 @@ func (r *request) send(e Event) error {
 }
 
 func writeEvent(w http.ResponseWriter, e Event) error {
-	if err := json.NewEncoder(w).Encode(e); err != nil {
+	if err := encoder(w).Encode(e); err != nil {
 		return err
 	}
 	return http.NewResponseController(w).Flush()
@@ -106,6 +111,13 @@ func writeEvent(w http.ResponseWriter, e Event) error {
 
 // ask puts a question to the person at the command line.
 func (r *request) ask(q host.Question) error { return r.send(Event{Question: &q}) }
+
+// encoder leaves < and & as they are: no browser reads this, and a person does.
+func encoder(w io.Writer) *json.Encoder {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	return enc
+}
 
 func (r *request) params(v any) error { return decodeParams(r.http.Body, v) }
 
@@ -115,9 +127,9 @@ func (s *Server) handler(m method) http.HandlerFunc {
 		r := &request{server: s, http: hr, w: w}
 		result, err := m(hr.Context(), r)
 		if err == nil {
-			var data []byte
-			if data, err = json.Marshal(result); err == nil {
-				err = r.send(Event{Result: data})
+			var data bytes.Buffer
+			if err = encoder(&data).Encode(result); err == nil {
+				err = r.send(Event{Result: data.Bytes()})
 			}
 		}
 		if err != nil {

@@ -41,6 +41,9 @@ func (m *Monitor) due() []string {
 	return list
 }
 
+// ErrNoPage is the cause of a check that has nothing to look at.
+var ErrNoPage = errors.New("it declares no page to check")
+
 // Check checks a connector now and returns what it found, nil if somebody is
 // signed in. It joins a check that is under way. A check that ctx leaves goes on.
 func (m *Monitor) Check(ctx context.Context, id string) error {
@@ -51,7 +54,7 @@ func (m *Monitor) Check(ctx context.Context, id string) error {
 	case !ok:
 		err = abi.Errorf(abi.ErrNotFound, "check", "no connector %q is installed", id).WithHint("drawbridge list")
 	case !e.HasPage:
-		err = abi.Errorf(abi.ErrUnsupportedAction, "check", "connector %q declares no page to check", id)
+		err = abi.Errorf(abi.ErrUnsupportedAction, "check", "connector %q: %w", id, ErrNoPage)
 	}
 	if err != nil {
 		m.mu.Unlock()

@@ -219,6 +219,39 @@ func (m *Monitor) LoggedIn(id string) {
 	}
 }
 
+// LoggedOut says that a connector's session was forgotten here. Whether the site
+// signs in again by itself is not known, for it and for all that share its login;
+// what was known to be wrong still is.
+func (m *Monitor) LoggedOut(id string) {
+	m.mu.Lock()
+	e, ok := m.conns[id]
+	if !ok {
+		m.mu.Unlock()
+		return
+	}
+	mates := func(o *entry) bool { return o.Group == e.Group }
+	was := m.statuses(mates)
+	m.clock++
+	m.logins[e.Group].changed = m.clock // calls that began before it say nothing any more
+	for _, o := range m.conns {
+		if mates(o) && o.failed == nil {
+			o.known, o.since, o.changed = false, time.Time{}, m.clock
+		}
+	}
+	is := m.statuses(mates)
+	m.mu.Unlock()
+	m.tell(was, is)
+}
+
+// tell tells of the statuses that changed; m.mu is not held.
+func (m *Monitor) tell(was, is []Status) {
+	for i := range is {
+		if was[i].State != is[i].State {
+			m.o.Changed(was[i], is[i])
+		}
+	}
+}
+
 // settle takes in what a call or a check has found.
 func (m *Monitor) settle(t Ticket, err *abi.Error) {
 	m.mu.Lock()
@@ -241,9 +274,5 @@ func (m *Monitor) settle(t Ticket, err *abi.Error) {
 	}
 	is := m.statuses(mates)
 	m.mu.Unlock()
-	for i := range is {
-		if was[i].State != is[i].State {
-			m.o.Changed(was[i], is[i])
-		}
-	}
+	m.tell(was, is)
 }

@@ -194,6 +194,28 @@ func TestLoginResumesAll(t *testing.T) {
 	})
 }
 
+func TestAfterALogoutNothingIsKnown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, s := monitor()
+		late, _ := m.Enter(t.Context(), "a")
+		tell(t, m, "a", nil)
+		s.set("b", drift())
+		_ = m.Check(t.Context(), "b")
+		tell(t, m, "c", nil)
+		m.LoggedOut("a")
+		wantStates(t, m, "a unknown", "b failing", "c ok", "d unknown")
+		m.Report(late, nil) // it began before the logout
+		wantStates(t, m, "a unknown", "b failing", "c ok", "d unknown")
+		tell(t, m, "a", signedOut())
+		m.LoggedOut("a")
+		wantStates(t, m, "a auth_expired", "b auth_expired", "c ok", "d unknown")
+		m.LoggedOut("nobody knows it")
+		if !slices.Contains(s.log, "a: ok > unknown") {
+			t.Errorf("changes are %q", s.log)
+		}
+	})
+}
+
 func TestLateSuccessDoesNotHideAnExpiry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, _ := monitor()

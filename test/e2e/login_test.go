@@ -37,6 +37,9 @@ func TestLogout(t *testing.T) {
 	if err != nil || out.Cookies == 0 || !slices.Contains(out.Origins, w.Site.AppURL()) || slices.Contains(out.Origins, w.Site.IdentityURL()) {
 		t.Errorf("without its identity provider: %+v, %v", out, err)
 	}
+	if list := w.Host.Health(t.Context()); list[0].State != "unknown" {
+		t.Errorf("after a logout the tracker is %+v", list[0])
+	}
 	harness.Result[issueList](w, "tracker_list", map[string]any{}) // the provider still knows alice
 	out, err = w.Host.Logout(t.Context(), "tracker", true, w.Agree)
 	if err != nil || !slices.Contains(out.Origins, w.Site.IdentityURL()) {
