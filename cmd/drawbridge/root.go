@@ -30,6 +30,7 @@ func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "drawbridge",
 		Short:         "Signed WASM connectors for the web systems you work in, over MCP",
+		Long:          "Signed WASM connectors for the web systems you work in, over MCP\n\n" + surroundingsHelp(),
 		SilenceErrors: true, SilenceUsage: true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true}, // ours is completionCmd
 	}
