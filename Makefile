@@ -54,6 +54,7 @@ test-sites: deps build ## end-to-end tests against Request Tracker from its Debi
 conformance: deps-npm ## the protocol's own test suite, two releases of it, against host/mcpserver
 	$(GO) test -count=1 -timeout 30m -v -run '^(TestSuites|TestProgress|TestLogging)' ./test/conformance -conformance
 	$(GO) test -count=1 -timeout 30m -run 'EqualIDsInManyClients' ./host/mcpserver -each 10000
+	DRAWBRIDGE_LONG=1 $(GO) test -count=1 -timeout 10m -run '^TestInspector' ./test/clients
 
 check: $(BIN)/gofumpt ## formatting, vet, generated files, the import table
 	@out=$$($(BIN)/gofumpt -l $$(git ls-files '*.go')); if [ -n "$$out" ]; then echo "gofumpt would change:"; echo "$$out"; exit 1; fi

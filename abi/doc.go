@@ -77,6 +77,13 @@
 // reading tool its values come from ([Column]); the host calls that tool, like any
 // call of the same client, when somebody completes the argument.
 //
+// # Long results
+//
+// A client gets [MinClientResult] bytes of a result at once, unless the tool asks for
+// more (Tool.MaxResult). The host parts a longer one of a tool that only reads, at the
+// rows of its lists and in its long texts, if each part fits the output schema: a list
+// may then be shorter or empty, and a text cut. A module sees nothing of it.
+//
 // # Flow of a call
 //
 // The host has checked the arguments against the tool's input schema, asked for

@@ -44,4 +44,8 @@ const (
 	MaxPromptArgs = 8        // arguments of one prompt
 	// MaxPromptValue is bytes of one argument of a prompt.
 	MaxPromptValue = 1000
+	// MinClientResult is bytes of one tool result that a client gets at once, and
+	// MaxClientResult what a tool that says so may make of it.
+	MinClientResult = 40_000
+	MaxClientResult = 500_000
 )

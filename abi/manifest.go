@@ -166,6 +166,7 @@ type Tool struct {
 	Reads        []Request       `json:"reads"`
 	Writes       []Request       `json:"writes,omitempty"`      // only if destructive
 	TimeoutSec   int             `json:"timeout_sec,omitempty"` // default 60, at most 120
+	MaxResult    int             `json:"max_result,omitempty"`  // bytes of a result that a client is to get at once; default MinClientResult, at most MaxClientResult
 	Values       []ToolValues    `json:"values,omitempty"`      // where arguments can take their values from
 }
 

@@ -41,8 +41,12 @@ const (
 
 // A Param constrains one path parameter, query parameter or body field. Exactly
 // one of Arg, Const, Empty, Token and Any is given.
+//
+// The name of a body field may hold {#} once: digits that nobody knows before,
+// as applications number their custom fields. Such a field is optional, and
+// either empty or constant, so that the number is all that is left open.
 type Param struct {
-	Name      string    `json:"name"`                // as on the wire; may contain {argument}
+	Name      string    `json:"name"`                // as on the wire; may contain {argument}, a field's {#}
 	Arg       string    `json:"arg,omitempty"`       // equal to this argument of the call, by Transform
 	Transform Transform `json:"transform,omitempty"` // default exact
 	Const     *string   `json:"const,omitempty"`     // equal to this
@@ -52,6 +56,9 @@ type Param struct {
 	MaxLen    int       `json:"max_len,omitempty"`   // bytes, with Any; default 256
 	Optional  bool      `json:"optional,omitempty"`  // may be absent
 }
+
+// AnyNumber stands for digits in the name of a field: see [Param].
+const AnyNumber = "{#}"
 
 // A ValueType is one of a closed set of syntaxes.
 type ValueType string

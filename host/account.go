@@ -96,6 +96,15 @@ func dialogOf(writes []abi.Request) abi.Dialog {
 	return abi.DialogCancel
 }
 
+// What a module says of its error or of how far it is, in bytes. It is searched for
+// secrets before it is cut, so that none is left in halves, and before that it is
+// cut far from what is shown, since the search takes time.
+const (
+	maxGuestMessage  = 4 << 10
+	maxGuestSearched = 64 << 10
+	maxGuestProgress = 8 << 10 // of which clients are shown much less
+)
+
 // guestError is a connector's own error, which may only be one that a
 // connector has to say.
 func guestError(t *tool, e *abi.ErrorData) error {
@@ -113,7 +122,7 @@ func guestError(t *tool, e *abi.ErrorData) error {
 		abi.ErrCapabilityDenied, abi.ErrOutcomeUnknown, abi.ErrInvalidArgs, abi.ErrInvalidResult,
 		abi.ErrLimitExceeded, abi.ErrBrowserGone, abi.ErrPageCrashed, abi.ErrPageClosed, abi.ErrUnsupportedAction:
 	}
-	err := &abi.Error{Code: e.Code, Op: t.Name, Msg: e.Message}
+	err := &abi.Error{Code: e.Code, Op: t.Name, Msg: abi.Shorten(e.Message, maxGuestSearched)}
 	if e.Code == abi.ErrAuthExpired {
 		err.Hint = "drawbridge login " + t.conn.def.ID
 	}

@@ -144,7 +144,8 @@ func (c *call) identify(ctx context.Context) error {
 
 func (c *call) allow(ctx context.Context) error {
 	var err error
-	if c.grant, err = c.host.gate.AllowAsking(ctx, c.subject(), c.req.Ask.toGate()); err != nil {
+	about := c.subject()
+	if c.grant, err = c.host.gate.AllowAsking(ctx, about, c.req.Ask.toGate(about)); err != nil {
 		return err
 	}
 	c.args = c.grant.Args // what was allowed is what runs
@@ -209,9 +210,14 @@ func (c *call) run(ctx context.Context) error {
 		return err
 	}
 	page := &grantedPage{
-		site: c.tool.conn.site, page: c.lease.page, guard: c.lease.guard, progress: c.req.Progress,
+		site: c.tool.conn.site, page: c.lease.page, guard: c.lease.guard,
 		loginCmd: "drawbridge login " + c.tool.conn.def.ID, dialog: dialogOf(c.tool.writes),
 		granted: c.tool.def.Capabilities, spoil: c.lease.spoil, album: &c.album,
+	}
+	if report := c.req.Progress; report != nil {
+		page.progress = func(done, total float64, message string) {
+			report(done, total, c.host.redact.String(abi.Shorten(message, maxGuestProgress)))
+		}
 	}
 	var out abi.CallOutput
 	var own time.Duration
@@ -255,12 +261,12 @@ func (c *call) close() {
 func (c *call) result(ctx context.Context, err error) CallResult {
 	var e *abi.Error
 	if err != nil {
-		e = c.outcome(err)
+		e = c.host.withoutSecrets(c.outcome(err))
 	}
 	written := c.host.journal.end(ctx, c, e)
 	c.log(ctx, e)
 	c.host.shots.keep(c.req.Principal.ID, c.id, c.album.last())
-	c.host.health.Report(c.health, err)
+	c.host.health.Report(c.health, c.forHealth(err))
 	if e == nil {
 		return CallResult{Structured: c.out, Images: c.album.named(c.out), AuditID: c.id, Origin: string(c.tool.conn.site.base.Origin())}
 	}
@@ -307,6 +313,23 @@ func (c *call) outcome(err error) *abi.Error {
 			WithHint("look at %s before you call again", c.tool.conn.site.base.Origin())
 	}
 	return e
+}
+
+// withoutSecrets is an error as it may be shown: what it tells of a page or of a
+// module's words is no safer than a result.
+func (h *Host) withoutSecrets(e *abi.Error) *abi.Error {
+	shown := *e
+	shown.Msg, shown.Hint = abi.Shorten(h.redact.String(e.Msg), maxGuestMessage), h.redact.String(e.Hint)
+	return &shown
+}
+
+// forHealth is what the connector's state says of a call's end. Every client sees
+// it: the words are ours, and not what this client's call was told.
+func (c *call) forHealth(err error) error {
+	if !errors.Is(err, abi.ErrAuthExpired) {
+		return err
+	}
+	return abi.Errorf(abi.ErrAuthExpired, "call", "nobody is signed in at %q", c.tool.conn.site.base.Origin())
 }
 
 // Safe turns any error into one that may be shown. What is not ours says nothing.

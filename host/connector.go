@@ -195,6 +195,7 @@ func Define(connector string, def *abi.Tool) ToolDef {
 		Name: connector + "_" + def.Name, Dotted: connector + "." + def.Name,
 		Title: def.Title, Description: def.Description, Input: def.Input, Output: def.Output,
 		ReadOnly: !def.IsDestructive(), Destructive: def.IsDestructive(), Idempotent: def.Idempotent, OpenWorld: true,
+		MaxResult: def.MaxResult,
 	}
 }
 

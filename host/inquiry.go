@@ -43,19 +43,28 @@ type Confirmation struct {
 
 // The limits of a message, in characters.
 const (
-	maxMessageText  = 4000
-	maxMessageValue = 1000
-	maxMessageName  = 200 // of a tool's, an account's, an argument's name
-	maxMessageArgs  = 40
+	maxMessageText = 4000
+	maxMessageName = 200 // of a tool's, an account's, an argument's name
 )
 
-func (i Inquiry) toGate() gate.Inquiry {
+// toGate is how the gate asks about a call through its client. A question that does
+// not fit into a dialog is not asked there: a yes would be to what nobody saw.
+func (i Inquiry) toGate(s gate.Subject) gate.Inquiry {
+	if _, whole := message(gate.Pending{ID: longestID, Subject: s}); !whole {
+		return gate.Inquiry{}
+	}
 	g := gate.Inquiry{ByRetry: i.ByRetry, Reply: i.Reply}
 	if i.Ask != nil {
-		g.Ask = func(ctx context.Context, p gate.Pending) (bool, error) { return i.Ask(ctx, message(p)) }
+		g.Ask = func(ctx context.Context, p gate.Pending) (bool, error) {
+			text, _ := message(p)
+			return i.Ask(ctx, text)
+		}
 	}
 	return g
 }
+
+// longestID is as long as the id of any request.
+const longestID = "ap-xxxxxxxx"
 
 // confirmationOf is what an error asks the client to do, or nil.
 func confirmationOf(err error) *Confirmation {
@@ -63,19 +72,27 @@ func confirmationOf(err error) *Confirmation {
 	if !ok {
 		return nil
 	}
-	return &Confirmation{Message: message(q.Pending), State: q.State}
+	text, _ := message(q.Pending)
+	return &Confirmation{Message: text, State: q.State}
+}
+
+// A sheet is a message as it is written, and whether all that it is about stands in
+// it.
+type sheet struct {
+	strings.Builder
+	cut bool
 }
 
 // message words a question for a client's dialog. The words are ours; what comes
 // from elsewhere stands behind a label or a bar, on one line each, made visible,
-// so that none of it can pass for ours.
-func message(p gate.Pending) string {
+// so that none of it can pass for ours. whole says that nothing was left out.
+func message(p gate.Pending) (text string, whole bool) {
 	s := p.Subject
-	var b strings.Builder
+	b := &sheet{}
 	show := func(label, text string) {
-		fmt.Fprintf(&b, "%-9s %s\n", label, brief(text, maxMessageName))
+		fmt.Fprintf(b, "%-9s %s\n", label, b.brief(text, maxMessageName))
 	}
-	fmt.Fprintf(&b, "drawbridge: this call changes data. May it run, once? (%s)\n\n", p.ID)
+	fmt.Fprintf(b, "drawbridge: this call changes data. May it run, once? (%s)\n\n", p.ID)
 	show("tool", s.Tool)
 	show("does", s.Title)
 	show("at", s.Origin)
@@ -89,53 +106,53 @@ func message(p gate.Pending) string {
 	for _, w := range s.Writes {
 		show("sends", w)
 	}
-	arguments(&b, s.Args)
+	b.arguments(s.Args)
 	text, cut := clip(b.String(), maxMessageText)
-	if cut {
+	if cut || b.cut {
 		text += "\n(not shown in full: drawbridge approvals shows all of it)"
 	}
-	return text
+	return text, !cut && !b.cut
 }
 
 // arguments lists a call's arguments in the order of their names.
-func arguments(b *strings.Builder, raw json.RawMessage) {
+func (b *sheet) arguments(raw json.RawMessage) {
 	var args map[string]json.RawMessage
 	if json.Unmarshal(raw, &args) != nil || len(args) == 0 {
 		b.WriteString("without arguments\n") // the gate admits objects alone
 		return
 	}
 	b.WriteString("with the arguments\n")
-	for i, name := range slices.Sorted(maps.Keys(args)) {
-		if i == maxMessageArgs {
-			fmt.Fprintf(b, "  (and %d more: drawbridge approvals shows all of them)\n", len(args)-i)
+	for _, name := range slices.Sorted(maps.Keys(args)) {
+		if b.Len() > maxMessageText*utf8.UTFMax {
+			b.cut = true
 			return
 		}
-		lines := strings.Split(argumentText(args[name]), "\n")
-		fmt.Fprintf(b, "  %s = %s\n", brief(name, maxMessageName), redact.Visible(lines[0]))
+		lines := strings.Split(b.value(args[name]), "\n")
+		fmt.Fprintf(b, "  %s = %s\n", b.brief(name, maxMessageName), redact.Visible(lines[0]))
 		for _, l := range lines[1:] {
 			fmt.Fprintf(b, "  | %s\n", redact.Visible(l))
 		}
 	}
 }
 
-// argumentText is a string without its quotes, and anything else as JSON, cut.
-func argumentText(raw json.RawMessage) string {
+// value is a string without its quotes, and anything else as JSON, as much of it as
+// there is room for.
+func (b *sheet) value(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) != nil {
 		s = string(raw)
 	}
-	text, cut := clip(s, maxMessageValue)
-	if cut {
-		text += fmt.Sprintf("\n(the first %d of %d characters)", maxMessageValue, utf8.RuneCountInString(s))
-	}
+	text, cut := clip(s, maxMessageText)
+	b.cut = b.cut || cut
 	return text
 }
 
 // brief makes text visible on one line, cut.
-func brief(s string, n int) string {
+func (b *sheet) brief(s string, n int) string {
 	text, cut := clip(s, n)
 	if cut {
 		text += "…"
+		b.cut = true
 	}
 	return redact.Visible(text)
 }

@@ -16,11 +16,12 @@ import (
 // disk before anything is sent, and the row after before the caller is
 // answered. A reading call's rows are written off the call's path, in order.
 type journal struct {
-	log    *audit.Log
-	logger *slog.Logger
-	queue  chan func(context.Context)
-	done   chan struct{}
-	once   sync.Once
+	log     *audit.Log
+	logger  *slog.Logger
+	queue   chan func(context.Context)
+	closing chan struct{}
+	done    chan struct{}
+	once    sync.Once
 }
 
 const (
@@ -29,27 +30,57 @@ const (
 	journalQueue = 1024
 	// journalTimeout bounds one write.
 	journalTimeout = 10 * time.Second
+	// journalPause is how long the writer leaves the machine to the answer of the
+	// call that it writes about. Rows that came meanwhile are written with it.
+	journalPause = 5 * time.Millisecond
 )
 
 // newJournal starts the one goroutine that writes rows, until close.
 //
 //nolint:contextcheck // it writes for all calls
 func newJournal(log *audit.Log, logger *slog.Logger) *journal {
-	j := &journal{log: log, logger: logger, queue: make(chan func(context.Context), journalQueue), done: make(chan struct{})}
+	j := &journal{log: log, logger: logger, queue: make(chan func(context.Context), journalQueue), closing: make(chan struct{}), done: make(chan struct{})}
 	go func() {
 		defer close(j.done)
 		for write := range j.queue {
-			ctx, cancel := context.WithTimeout(context.Background(), journalTimeout)
-			write(ctx)
-			cancel()
+			j.pause()
+			j.writeAll(context.Background(), write)
 		}
 	}()
 	return j
 }
 
+// pause lasts journalPause, and no longer than until close.
+func (j *journal) pause() {
+	timer := time.NewTimer(journalPause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-j.closing:
+	}
+}
+
+// writeAll writes one row, and those that wait.
+func (j *journal) writeAll(ctx context.Context, write func(context.Context)) {
+	for {
+		ctx, cancel := context.WithTimeout(ctx, journalTimeout)
+		write(ctx)
+		cancel()
+		select {
+		case next, ok := <-j.queue:
+			if !ok {
+				return
+			}
+			write = next
+		default:
+			return
+		}
+	}
+}
+
 // close writes what waits. No call may be running.
 func (j *journal) close() {
-	j.once.Do(func() { close(j.queue) })
+	j.once.Do(func() { close(j.closing); close(j.queue) })
 	<-j.done
 }
 

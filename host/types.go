@@ -22,6 +22,9 @@ type ToolDef struct {
 	Destructive bool
 	Idempotent  bool
 	OpenWorld   bool
+	// MaxResult is how many bytes of a result a client gets at once, where that is
+	// more than abi.MinClientResult.
+	MaxResult int
 }
 
 // A CallRequest is one tools/call, from whichever transport.

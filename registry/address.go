@@ -29,8 +29,29 @@ type address struct {
 // scpLike matches "user@host:path", the form of ssh addresses without a scheme.
 var scpLike = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]*@[A-Za-z0-9][A-Za-z0-9.-]*:[^:]+$`)
 
-// userInfo matches what may be a secret in a URL, and isn't repeated in messages.
-var userInfo = regexp.MustCompile(`://[^/]*@`)
+// userName and hostName match what may stand in a URL. Beyond them url.Parse lets
+// through what a shell reads as a command, and ssh's configuration of the user may
+// put a host's name into one (ProxyCommand); in its own form an address is held to
+// the like by scpLike.
+var (
+	userName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]*$`)
+	hostName = regexp.MustCompile(`^([A-Za-z0-9][A-Za-z0-9._-]*|[0-9A-Fa-f:.]+)$`)
+)
+
+// masked is an address without what may be a secret in it, for messages: whatever
+// stands before its last @, since nothing says where a password that was written
+// in the wrong form begins.
+func masked(s string) string {
+	end := strings.LastIndexByte(s, '@')
+	if end < 0 {
+		return s
+	}
+	scheme, _, ok := strings.Cut(s[:end], "://")
+	if !ok {
+		return "…" + s[end:]
+	}
+	return scheme + "://…" + s[end:]
+}
 
 // CheckAddress says what is wrong with a registry's address before anybody is
 // asked anything.
@@ -43,7 +64,7 @@ func CheckAddress(s string) error {
 // itself knows more, such as ext::, which runs a command.
 func parseAddress(s string) (address, error) {
 	refused := func(why string) (address, error) {
-		return address{}, abi.Errorf(abi.ErrInvalidArgs, "", "registry address %q: %s", userInfo.ReplaceAllString(s, "://…@"), why).
+		return address{}, abi.Errorf(abi.ErrInvalidArgs, "", "registry address %q: %s", masked(s), why).
 			WithHint("drawbridge registry add https://HOST/PATH.git FINGERPRINT")
 	}
 	switch {
@@ -71,7 +92,7 @@ func parseAddress(s string) (address, error) {
 
 func parseURL(s string, refused func(string) (address, error)) (address, error) {
 	u, err := url.Parse(s)
-	if err != nil || u.Hostname() == "" || strings.HasPrefix(u.Hostname(), "-") || u.RawQuery != "" || u.Fragment != "" {
+	if err != nil || !hostName.MatchString(u.Hostname()) || u.RawQuery != "" || u.Fragment != "" {
 		return refused("it isn't a URL of host and path")
 	}
 	if strings.ContainsFunc(u.Host+u.Path+u.User.Username(), unicode.IsControl) {
@@ -84,8 +105,11 @@ func parseURL(s string, refused func(string) (address, error)) (address, error) 
 		}
 		return address{s, overHTTPS}, nil
 	case "ssh":
-		if _, secret := u.User.Password(); secret || strings.HasPrefix(u.User.Username(), "-") {
+		if _, secret := u.User.Password(); secret {
 			return refused("it holds a password")
+		}
+		if u.User != nil && !userName.MatchString(u.User.Username()) {
+			return refused("its user name holds more than letters, digits, dots, dashes and underscores")
 		}
 		return address{s, overSSH}, nil
 	}

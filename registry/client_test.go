@@ -358,7 +358,7 @@ func TestParseRef(t *testing.T) {
 
 func TestParseAddress(t *testing.T) {
 	for s, via := range map[string]transport{
-		"https://git.example.org/x.git": overHTTPS, "ssh://git@git.example.org/x.git": overSSH,
+		"https://git.example.org/x.git": overHTTPS, "ssh://git@git.example.org/x.git": overSSH, "ssh://[::1]:22/x.git": overSSH, "https://127.0.0.1:8443/x.git": overHTTPS,
 		"git@git.example.org:x/y.git": overSSH, "/srv/registry.git": fromFile, "./registry.git": fromFile,
 	} {
 		if got, err := parseAddress(s); err != nil || got.via != via {
@@ -369,6 +369,8 @@ func TestParseAddress(t *testing.T) {
 		"", "registry.git", "-oProxyCommand=x", "--upload-pack=x", "ext::sh -c id", "file:///srv/x.git", "git://h/x", "http://h/x",
 		"https://user:secret@h/x", "https://token@h/x", "https:///x", "https://h/x?y", "https://h/x#y", "ssh://-oProxyCommand=x/y",
 		"ssh://u:p@h/x", "ssh://-x@h/y", "https://h/\x1b[2J", "https://h/\nx", "fd::3", "https://h%0a/x", "https://h/x%0ahost=evil", "ssh://g%0a@h/x", "-x@h:y", "a@-h:y", "h::x",
+		"ssh://h$(id)/x", "ssh://h;id/x", "ssh://h'x/y", "https://h&id/x", "ssh://a$(id)@h/x", "ssh://-oProxyCommand=x@h/y", "ssh://@h/y", "https://hôte/x", "ssh://[::1%25eth0]/x",
+		"user:secret@h:x", "https:user:secret@h/x", "https://user:a/secret@h/x", "https://user:secret@a@h/x", "git+https://token@h/x",
 	} {
 		if got, err := parseAddress(s); !errors.Is(err, abi.ErrInvalidArgs) || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "token") {
 			t.Errorf("%q is read as %+v (%v)", s, got, err)

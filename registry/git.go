@@ -3,6 +3,7 @@ package registry
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -43,6 +44,12 @@ func hardened(via transport) []string {
 	return args
 }
 
+// sshCommand is ssh with the user's own configuration, but for what would give the
+// registry's server more than a login: the user's agent, the display, ports of this
+// machine; or would run a command or leave a connection behind.
+const sshCommand = "ssh -oBatchMode=yes -oStrictHostKeyChecking=yes -oForwardAgent=no -oForwardX11=no -oClearAllForwardings=yes" +
+	" -oPermitLocalCommand=no -oControlMaster=no"
+
 // UserVars are the variables by which a user's git reaches other machines: an ssh
 // agent, a proxy, certificates.
 func UserVars() []string {
@@ -73,7 +80,7 @@ func gitEnv(ctx context.Context, via transport, dir string) []string {
 	env := []string{
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_SYSTEM=" + os.DevNull, "GIT_CONFIG_GLOBAL=" + os.DevNull,
 		"GIT_TERMINAL_PROMPT=0", "GIT_ATTR_NOSYSTEM=1", "GIT_NO_REPLACE_OBJECTS=1", "GIT_OPTIONAL_LOCKS=0",
-		"LC_ALL=C", "GIT_SSH_COMMAND=ssh -oBatchMode=yes -oStrictHostKeyChecking=yes",
+		"LC_ALL=C", "GIT_SSH_COMMAND=" + sshCommand,
 	}
 	pass := []string{"PATH", "TMPDIR", "SystemRoot", "TEMP", "TMP"}
 	var users []string
@@ -184,12 +191,18 @@ func (r repository) run(ctx context.Context, stdin io.Reader, args ...string) (s
 	return stdout.String(), nil
 }
 
-// toEnd starts a prepared command under limits and waits for its end.
+// toEnd starts a prepared command under limits and waits for its end. A helper that
+// git leaves behind, such as one that keeps passwords or a connection for a while,
+// may keep git's output open: what it says is not waited for, and is no fault.
 func toEnd(cmd *exec.Cmd, how limits) error {
 	if err := start(cmd, how); err != nil {
 		return err
 	}
-	return cmd.Wait()
+	err := cmd.Wait()
+	if errors.Is(err, exec.ErrWaitDelay) {
+		return nil // git itself ended well
+	}
+	return err
 }
 
 // capped keeps the first maxGitOutput bytes and drops the rest.

@@ -162,13 +162,26 @@ func (c *Client) states() (map[string]*state, error) {
 		switch {
 		case isMissing(err): // an add that was interrupted
 		case err != nil:
-			bad = append(bad, err)
+			bad = append(bad, &DamagedError{Dir: dir, Err: err})
 		default:
 			found[dir] = s
 		}
 	}
 	return found, errors.Join(bad...)
 }
+
+// A DamagedError says that what was kept of a registry can't be read. Until its
+// directory is out of the way the registry can't be added again.
+type DamagedError struct {
+	Dir string // all that is kept of it
+	Err error
+}
+
+// Error implements error.
+func (e *DamagedError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the reason.
+func (e *DamagedError) Unwrap() error { return e.Err }
 
 // registryState finds a registry by its id.
 func (c *Client) registryState(id string) (*state, string, error) {
@@ -185,8 +198,8 @@ func (c *Client) registryState(id string) (*state, string, error) {
 		WithHint("drawbridge registry add URL FINGERPRINT")
 }
 
-// Registries lists the registries, sorted by id. The error tells of those whose
-// state is damaged; the others are listed.
+// Registries lists the registries, sorted by id. The error joins a
+// *[DamagedError] for each whose state is damaged; the others are listed.
 func (c *Client) Registries() ([]Registry, error) {
 	all, err := c.states()
 	list := []Registry{}

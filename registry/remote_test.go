@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -312,7 +313,7 @@ func TestOverSSH(t *testing.T) {
 		f.mustInstall(tracker)
 		args, err := os.ReadFile(noted)
 		f.must(err)
-		for _, want := range []string{"-oBatchMode=yes\n", "-oStrictHostKeyChecking=yes\n", "forge.example\n", "git-upload-pack '" + f.origin + "'"} {
+		for _, want := range []string{"-oBatchMode=yes\n", "-oStrictHostKeyChecking=yes\n", "-oForwardAgent=no\n", "forge.example\n", "git-upload-pack '" + f.origin + "'"} {
 			if !strings.Contains(string(args), want) {
 				t.Errorf("%s: ssh wasn't given %q:\n%s", form, want, args)
 			}
@@ -342,6 +343,61 @@ func TestWhatSSHSays(t *testing.T) {
 	_, err := f.newClient().AddRegistry(t.Context(), f.origin+"/nothing.git", f.owner.Fingerprint())
 	if e, ok := errors.AsType[*abi.Error](err); !ok || !strings.Contains(e.Error(), "does not appear to be a git repository") || e.Hint == "" {
 		t.Errorf("got %v", err)
+	}
+}
+
+// Whatever the user's own configuration says of ssh, the registry's server gets
+// no agent, no port and no display, and no connection stays. ssh itself says what
+// it makes of it.
+func TestSSHGivesNothingAway(t *testing.T) {
+	program, err := exec.LookPath("ssh")
+	if err != nil {
+		t.Skip("ssh is not installed")
+	}
+	config := filepath.Join(t.TempDir(), "config")
+	text := "Host *\n ForwardAgent yes\n ForwardX11 yes\n LocalForward 127.0.0.1:1 127.0.0.1:2\n RemoteForward 127.0.0.1:3 127.0.0.1:4\n" +
+		" PermitLocalCommand yes\n LocalCommand id\n ControlMaster auto\n ControlPersist 10m\n StrictHostKeyChecking no\n"
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	args := append(strings.Fields(sshCommand)[1:], "-F", config, "-G", "git@forge.example")
+	out, err := exec.CommandContext(t.Context(), program, args...).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(out)) {
+		line = strings.TrimSpace(line)
+		switch name, _, _ := strings.Cut(line, " "); name {
+		case "localforward", "remoteforward", "dynamicforward":
+			if !strings.Contains(string(out), "clearallforwardings yes") {
+				t.Errorf("ssh has %q", line)
+			}
+		case "forwardagent", "forwardx11", "permitlocalcommand", "controlmaster":
+			if line != name+" no" && line != name+" false" {
+				t.Errorf("ssh has %q", line)
+			}
+		case "stricthostkeychecking":
+			if line != name+" true" && line != name+" yes" {
+				t.Errorf("ssh has %q", line)
+			}
+		}
+	}
+}
+
+// A helper that stays in the background, as ssh's shared connections do, may keep
+// git's messages open: what was fetched was fetched.
+func TestOverSSHWithSomebodyLeftBehind(t *testing.T) {
+	f := newOrigin(t, "main")
+	pid := filepath.Join(t.TempDir(), "pid")
+	sshInstead(t, `for a; do last=$a; done; sleep 600 </dev/null >/dev/null & echo $! >>'`+pid+`'; exec sh -c "$last"`)
+	t.Cleanup(func() {
+		list, _ := os.ReadFile(pid)
+		for id := range strings.FieldsSeq(string(list)) {
+			_ = exec.Command("kill", id).Run() //nolint:noctx // it ends at once
+		}
+	})
+	if _, err := f.newClient().AddRegistry(t.Context(), "git@forge.example:"+f.origin, f.owner.Fingerprint()); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -70,6 +70,9 @@ func (e *explainer) request(r *abi.Request) string {
 
 func explainParam(p *abi.Param) string {
 	name := plain(p.Name, "_-.{}[]:$")
+	if strings.Contains(p.Name, abi.AnyNumber) {
+		name += " (" + abi.AnyNumber + ": any number)"
+	}
 	if p.Optional {
 		name = "optionally " + name
 	}

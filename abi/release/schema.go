@@ -87,12 +87,12 @@ func compileFault(err error) string {
 // the code to invalid_result. The document must have gone through package
 // strictjson before.
 func (s *Schema) Validate(doc []byte) error {
+	if s.simple != nil && s.simple.fits(doc) {
+		return nil
+	}
 	v, ok := strictjson.Value(doc)
 	if !ok {
 		return abi.Errorf(abi.ErrInvalidArgs, "", "not JSON")
-	}
-	if s.simple != nil && s.simple.fits(v) {
-		return nil
 	}
 	return s.validate(v)
 }

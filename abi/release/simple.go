@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/drawbridge-mcp/drawbridge/abi/strictjson"
 )
 
 // A simple is a schema of the few keywords that most results have: types, members,
@@ -96,21 +98,31 @@ func (p *simple) withParts(s *jsonschema.Schema) *simple {
 	return p
 }
 
-// fits reports whether v certainly fits. It takes time in proportion to v.
-func (p *simple) fits(v any) bool {
-	switch v := v.(type) {
-	case string:
-		return p.is("string") && p.length(len(v), func() int { return utf8.RuneCountInString(v) })
-	case []any:
-		return p.is("array") && p.length(len(v), func() int { return len(v) }) && p.list(v)
-	case map[string]any:
-		return p.is("object") && p.object(v)
-	case json.Number:
-		return small(v) && (p.is("number") || p.is("integer"))
-	case bool:
-		return p.is("boolean")
-	case nil:
-		return p.is("null")
+// fits reports whether a document certainly fits. It takes time in proportion to
+// the document, and none for values that it would have to build.
+func (p *simple) fits(doc []byte) bool {
+	s := strictjson.NewScanner(doc)
+	return p.value(s) && s.Done()
+}
+
+func (p *simple) value(s *strictjson.Scanner) bool {
+	switch s.Kind() {
+	case strictjson.String:
+		v, ok := s.String()
+		return ok && p.is("string") && p.length(len(v), func() int { return utf8.RuneCountInString(v) })
+	case strictjson.Array:
+		return p.is("array") && p.list(s)
+	case strictjson.Object:
+		return p.is("object") && p.object(s)
+	case strictjson.Number:
+		v, ok := s.Number()
+		return ok && small(v) && (p.is("number") || p.is("integer"))
+	case strictjson.Bool:
+		_, ok := s.Bool()
+		return ok && p.is("boolean")
+	case strictjson.Null:
+		return s.Null() && p.is("null")
+	case strictjson.Invalid:
 	}
 	return false
 }
@@ -127,23 +139,35 @@ func (p *simple) length(n int, exact func() int) bool {
 	return n >= p.least && (p.most < 0 || n <= p.most)
 }
 
-func (p *simple) list(v []any) bool {
-	return p.items == nil || !slices.ContainsFunc(v, func(item any) bool { return !p.items.fits(item) })
+// anything is a schema that says nothing.
+func anything() *simple { return &simple{most: -1} }
+
+func (p *simple) list(s *strictjson.Scanner) bool {
+	items, n := p.items, 0
+	if items == nil {
+		items = anything()
+	}
+	return s.Array(func() bool {
+		n++
+		return items.value(s)
+	}) && p.length(n, func() int { return n })
 }
 
-func (p *simple) object(v map[string]any) bool {
-	for _, name := range p.required {
-		if _, ok := v[name]; !ok {
+func (p *simple) object(s *strictjson.Scanner) bool {
+	missing := len(p.required)
+	return s.Object(func(name string) bool {
+		if slices.Contains(p.required, name) {
+			missing--
+		}
+		sub, known := p.members[name]
+		switch {
+		case known:
+			return sub.value(s)
+		case p.closed:
 			return false
 		}
-	}
-	for name, member := range v {
-		sub, ok := p.members[name]
-		if !ok && p.closed || ok && !sub.fits(member) {
-			return false
-		}
-	}
-	return true
+		return anything().value(s)
+	}) && missing == 0
 }
 
 // small reports whether a number is an integer that every reader reads alike.

@@ -33,6 +33,9 @@ func (c *checker) tool(path string, con *abi.Connector, t *abi.Tool, g *grants) 
 	c.text(path+".description", t.Description, maxDescription)
 	input := c.schema(path+".input", t.Input)
 	c.schema(path+".output", t.Output)
+	if t.MaxResult != 0 && (t.MaxResult < abi.MinClientResult || t.MaxResult > abi.MaxClientResult) {
+		c.addf(path+".max_result", "%d is not between %d and %d", t.MaxResult, abi.MinClientResult, abi.MaxClientResult)
+	}
 	if t.TimeoutSec < 0 || t.TimeoutSec > int(abi.MaxCallTimeout.Seconds()) {
 		c.addf(path+".timeout_sec", "%d is not between 0 and %d", t.TimeoutSec, int(abi.MaxCallTimeout.Seconds()))
 	}
@@ -248,6 +251,9 @@ func (c *checker) params(rc *requestCheck, list string, params []abi.Param) {
 		}
 		seen[p.Name] = true
 		names, fault := templateNames(p.Name)
+		if strings.Contains(p.Name, abi.AnyNumber) {
+			names, fault = numberedField(list, p)
+		}
 		switch {
 		case p.Name == "" || len(p.Name) > maxShortText || hiddenText(p.Name) != "":
 			c.addf(pp+".name", "%q is not a name", shorten(p.Name))
@@ -351,6 +357,21 @@ func templateNames(s string) (names []string, fault string) {
 		}
 		names, rest = append(names, name), after
 	}
+}
+
+// NumberedField checks a name that holds [abi.AnyNumber], and returns the
+// arguments in it.
+func numberedField(list string, p *abi.Param) (names []string, fault string) {
+	before, after, _ := strings.Cut(p.Name, abi.AnyNumber)
+	switch {
+	case list != "fields":
+		return nil, "{#} stands in the name of a field only"
+	case !p.Optional || p.Const == nil && !p.Empty:
+		return nil, "a field with {#} is optional, and either const or empty"
+	case strings.HasSuffix(before, "}") || strings.HasPrefix(after, "{"):
+		return nil, "two parameters have nothing between them"
+	}
+	return templateNames(before + "#" + after)
 }
 
 func isName(s string) bool {

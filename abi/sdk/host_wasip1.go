@@ -55,6 +55,7 @@ func (p Plugin) Call() int32 {
 // Describe tells the host which tools the module serves. The connector exports
 // it under the name describe.
 func (p Plugin) Describe() int32 {
+	p.rehearse()
 	pdk.Output(encode(abi.Description{V: abi.Version, Tools: p.Names()}))
 	return 0
 }

@@ -14,8 +14,9 @@ type Plugin []Handler
 
 // A Handler is one tool, made by [Tool].
 type Handler struct {
-	name string
-	run  func(*Context, json.RawMessage) (any, error)
+	name     string
+	run      func(*Context, json.RawMessage) (any, error)
+	rehearse func()
 }
 
 // Tool makes a handler of a typed function. Name is "connector.tool". The host
@@ -28,7 +29,7 @@ func Tool[In, Out any](name string, f func(*Context, In) (Out, error)) Handler {
 			return nil, abi.Errorf(abi.ErrInvalidArgs, name, "decoding arguments: %w", err)
 		}
 		return f(ctx, in)
-	}}
+	}, rehearse: rehearseTypes[In, Out]}
 }
 
 // Names lists the tools' names in sorted order.

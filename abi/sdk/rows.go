@@ -1,9 +1,9 @@
 package sdk
 
 import (
+	"bytes"
 	"encoding/json"
 	"reflect"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -67,6 +67,44 @@ func (r *Result) decode(as string, into any) error {
 // empty slice, never nil.
 func Rows[T any](r *Result, as string) ([]T, error) {
 	return decodeTable[T](r.Data[as], as)
+}
+
+// Cells is the table of an [Extract] step as it came: the names of its columns and,
+// for each row, what its cells say, "" for null. It is the quickest way to read a
+// table whose columns are all texts, and to return one. No rows is an empty slice,
+// never nil.
+func Cells(r *Result, as string) (cols []string, rows [][]string, err error) {
+	raw := r.Data[as]
+	if raw == nil {
+		return nil, nil, abi.Errorf(abi.ErrInvalidResult, "decoding", "no step of this trip is called %q", as)
+	}
+	t, err := readTable(raw)
+	if err != nil {
+		return nil, nil, abi.Errorf(abi.ErrInvalidResult, "decoding "+as, "%w", err)
+	}
+	rows = make([][]string, len(t.Rows))
+	var cells [][]byte
+	for i, row := range t.Rows {
+		if cells, err = readRow(row, cells[:0]); err == nil {
+			rows[i], err = texts(cells)
+		}
+		if err != nil {
+			return nil, nil, abi.Errorf(abi.ErrInvalidResult, "decoding "+as, "row %d: %w", i, err)
+		}
+	}
+	return t.Cols, rows, nil
+}
+
+func texts(cells [][]byte) ([]string, error) {
+	out := make([]string, len(cells))
+	for j, cell := range cells {
+		if plainText(cell) {
+			out[j] = string(cell[1 : len(cell)-1])
+		} else if err := json.Unmarshal(cell, &out[j]); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // FetchedRows is [Rows] for what [Context.Fetch] extracted from a response.
@@ -190,7 +228,7 @@ func fillCell(cell []byte, dst reflect.Value) error {
 
 // plainText reports whether a cell is a string that means what it spells.
 func plainText(cell []byte) bool {
-	return len(cell) >= 2 && cell[0] == '"' && !slices.Contains(cell, '\\') && utf8.Valid(cell)
+	return len(cell) >= 2 && cell[0] == '"' && bytes.IndexByte(cell, '\\') < 0 && utf8.Valid(cell)
 }
 
 func isTable(t reflect.Type) bool {

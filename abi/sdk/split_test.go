@@ -22,6 +22,7 @@ func FuzzAnswer(f *testing.F) {
 		`{"ok":true,"data":{"t":{"cols":["a","b","n"],"rows":[["x","y",1],["\u00e4",null,2]]}}}`,
 		` { "ok" : false , "step" : 2 , "error" : { "code" : "timeout" , "message" : "a } ] \" , b" } } `,
 		`{"ok":true,"page":{"url":"http://x/","title":"[\\"},"data":{},"truncated":true}`,
+		`{"ok":true,"data":{"t":{"cols":["a","b"],"rows":[["\\\"x\\\\","\\n, \\\""],["","]"],[null,"\\\\"]]}}}`,
 		`{"ok":true,"data":null}`, `{"\u006fk":true}`, `{"data":{"\u0074":1,"u":[]}}`, `{}`, `[]`, `{"ok":true,"data":{"t":{"rows":[[1]],"cols":["n"]}},"data":{}}`,
 	} {
 		f.Add(s)
@@ -57,6 +58,7 @@ func checkTable(t *testing.T, got, want json.RawMessage) {
 	if !sameJSON(got, want) {
 		t.Fatalf("got %s, want %s", got, want)
 	}
+	checkCells(t, got, want)
 	var table struct {
 		Cols []string            `json:"cols"`
 		Rows [][]json.RawMessage `json:"rows"`
@@ -81,6 +83,31 @@ func checkTable(t *testing.T, got, want json.RawMessage) {
 		if !reflect.DeepEqual(slow, rows[i]) {
 			t.Errorf("row %d of %s is %+v, want %+v", i, want, rows[i], slow)
 		}
+	}
+}
+
+// checkCells holds Cells against encoding/json.
+func checkCells(t *testing.T, got, want json.RawMessage) {
+	t.Helper()
+	var slow struct {
+		Cols []string   `json:"cols"`
+		Rows [][]string `json:"rows"`
+	}
+	r := &Result{abi.Answer{Data: map[string]json.RawMessage{"t": got}}}
+	cols, rows, err := Cells(r, "t")
+	if err != nil {
+		return
+	}
+	if err := json.Unmarshal(want, &slow); err != nil {
+		t.Fatalf("Cells takes %s, and encoding/json says %v", want, err)
+	}
+	for i := range slow.Rows {
+		if !slices.Equal(rows[i], slow.Rows[i]) {
+			t.Errorf("row %d of %s is %q, want %q", i, want, rows[i], slow.Rows[i])
+		}
+	}
+	if !slices.Equal(cols, slow.Cols) || len(rows) != len(slow.Rows) {
+		t.Errorf("%s has columns %q and %d rows, want %q and %d", want, cols, len(rows), slow.Cols, len(slow.Rows))
 	}
 }
 

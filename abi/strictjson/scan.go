@@ -24,8 +24,8 @@ func (w *walker) space() {
 func (w *walker) str() (raw []byte, hidden Reason, err *Error) {
 	start := w.pos
 	for w.pos++; w.pos < len(w.data); {
-		if isPlain(w.data[w.pos]) {
-			w.pos++
+		if n := plainPrefix(w.data[w.pos:]); n > 0 {
+			w.pos += n
 			continue
 		}
 		var r rune
@@ -49,6 +49,16 @@ func (w *walker) str() (raw []byte, hidden Reason, err *Error) {
 		}
 	}
 	return nil, "", w.syntax("the document ends in a string")
+}
+
+// plainPrefix counts the bytes of a string that come first and stand for themselves.
+func plainPrefix(b []byte) int {
+	for i, c := range b {
+		if !isPlain(c) {
+			return i
+		}
+	}
+	return len(b)
 }
 
 // isPlain reports whether a byte in a string stands for itself: most do.

@@ -79,7 +79,7 @@ func (a *app) decideOne(ctx context.Context, p control.Approval) error {
 		return err
 	}
 	a.describe(p)
-	fmt.Fprintf(a.stderr, "\nTo approve, type %s (an empty line leaves it waiting, anything else refuses): ", c.Code)
+	fmt.Fprint(a.stderr, approvalPrompt(p, c.Code))
 	line, err := a.line(ctx)
 	if err != nil || line == "" {
 		return err
@@ -97,6 +97,17 @@ func (a *app) decideOne(ctx context.Context, p control.Approval) error {
 	}
 	a.note("approved %s, once", p.ID)
 	return nil
+}
+
+// approvalPrompt names the call once more: what was shown of it may have left the
+// screen, above an argument of many lines.
+func approvalPrompt(p control.Approval, code string) string {
+	as := ""
+	if p.Account != "" {
+		as = ` as "` + redact.Visible(abi.Shorten(p.Account, 60)) + `"`
+	}
+	return fmt.Sprintf("\nTo approve %s at %s%s, type %s (an empty line leaves it waiting, anything else refuses): ",
+		redact.Visible(p.Tool), redact.Visible(p.Origin), as, code)
 }
 
 // describe shows everything that an approval is bound to, long text in full.

@@ -42,7 +42,9 @@ func (a *app) clientConfig(ctx context.Context, id, name string, write bool) err
 	}
 	text := client.Snippet(entry)
 	a.show(map[string]string{"client": client.ID, "file": file, "config": text}, func(w io.Writer) { fmt.Fprint(w, text) })
-	a.note("%s reads it from %s; with --write it is put there, beside what the file holds", client.Title, file)
+	if file != "" {
+		a.note("%s reads it from %s; with --write it is put there, beside what the file holds", client.Title, file)
+	}
 	return nil
 }
 
@@ -92,7 +94,8 @@ func sameFile(a, b string) bool {
 // whole file at once, if it is still the one that was shown.
 func (a *app) writeClientConfig(ctx context.Context, c clientconfig.Client, e clientconfig.Entry, file string) error {
 	if file == "" {
-		return abi.Errorf(abi.ErrInvalidArgs, "mcp", "there is no home directory to find the configuration of %s in", c.Title)
+		return abi.Errorf(abi.ErrInvalidArgs, "mcp", "it is not known where %s keeps its configuration here", c.Title).
+			WithHint("drawbridge mcp --print-config %s", c.ID)
 	}
 	target, old, perm, err := readClientFile(file)
 	if err != nil {

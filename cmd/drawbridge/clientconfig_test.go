@@ -83,6 +83,14 @@ func TestWriteClientConfig(t *testing.T) {
 	if text := holds(filepath.Join(user, ".codex", "config.toml")); !strings.Contains(text, `args = ["mcp", "--client", "mine"]`) {
 		t.Errorf("codex: %s", text)
 	}
+	h.want(exitOK, agree(), "mcp", "--print-config", "codex", "--write") // in its place
+	codex := filepath.Join(user, ".codex", "config.toml")
+	if text := holds(codex); strings.Count(text, "[mcp_servers.drawbridge]") != 1 || strings.Contains(text, "mine") {
+		t.Errorf("codex: %s", text)
+	}
+	if err := os.WriteFile(codex, []byte("[mcp_servers.drawbridge]\nargs = [\n]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if _, msg, code := h.try("mcp", "--print-config", "codex", "--write"); code != exitError || !strings.Contains(msg, "hint: codex mcp add drawbridge") {
 		t.Errorf("an entry that can't be replaced: exit code %d, %s", code, msg)
 	}

@@ -125,7 +125,7 @@ func (a *app) sameVersion(info platform.LockInfo) error {
 		return nil
 	}
 	return abi.Errorf(abi.ErrUnsupportedAction, "daemon", "the running daemon (process %d) is drawbridge %q, this is %q", info.PID, info.Version, version).
-		WithHint("drawbridge stop, then run the command again")
+		WithHint("drawbridge stop")
 }
 
 // daemonEnv is the environment that a daemon needs; nothing else of the

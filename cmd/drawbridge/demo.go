@@ -246,7 +246,7 @@ func (d *demoRun) connect(ctx context.Context) error {
 		return err
 	}
 	d.say("tools: %s", strings.Join(names, ", "))
-	for _, want := range []string{"tracker_add_comment", "tracker_get", "tracker_list"} {
+	for _, want := range []string{"tracker_add_comment", "tracker_get", "tracker_list", "tracker_picture"} {
 		if !slices.Contains(names, want) {
 			return fmt.Errorf("tool %q is not listed", want)
 		}

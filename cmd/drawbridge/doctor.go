@@ -141,9 +141,19 @@ func listens(ctx context.Context, address string) error {
 func checkGit(ctx context.Context) finding {
 	out, err := exec.CommandContext(ctx, "git", "--version").Output()
 	if err != nil {
-		err = abi.Errorf(abi.ErrUnsupportedAction, "git", "git does not run: %w", err).WithHint("apt-get install git")
+		err = abi.Errorf(abi.ErrUnsupportedAction, "git", "git does not run: %w", err).WithHint("%s", gitHint(runtime.GOOS))
 	}
 	return verdict("git", strings.TrimSpace(string(out)), err)
+}
+
+func gitHint(goos string) string {
+	switch goos {
+	case "darwin":
+		return "xcode-select --install"
+	case "windows":
+		return "winget install --id Git.Git"
+	}
+	return "sudo apt-get install git"
 }
 
 func (a *app) checkDirs() (platform.Dirs, finding) {

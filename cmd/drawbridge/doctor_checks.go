@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,7 +38,7 @@ func checkFiles(dirs platform.Dirs) []finding {
 	}
 	if info, err := os.Lstat(dirs.Socket()); err == nil && info.Mode().Perm()&0o077 != 0 {
 		err := abi.Errorf(abi.ErrForbidden, "", "the socket %q may be used by others (mode %04o)", dirs.Socket(), info.Mode().Perm()).
-			WithHint("chmod 600 %s", dirs.Socket())
+			WithHint("chmod 600 %s", platform.ShellQuote(dirs.Socket()))
 		found = append(found, verdict("file", "", err))
 	}
 	if len(found) == 0 {
@@ -145,14 +146,31 @@ func (a *app) checkPort(ctx context.Context) finding {
 	if port == 0 {
 		return verdict("port", "any that is free", nil)
 	}
+	if err := canListen(ctx, port); err != nil {
+		err = abi.Errorf(abi.ErrUnsupportedAction, "", "another program has port %d of 127.0.0.1: %w", port, err).
+			WithHint("export %s=%d", httpPortVar, freePort(ctx, port+1))
+		return verdict("port", "", err)
+	}
+	return verdict("port", fmt.Sprintf("%d is free", port), nil)
+}
+
+func canListen(ctx context.Context, port int) error {
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
-		err = abi.Errorf(abi.ErrUnsupportedAction, "", "another program has port %d of 127.0.0.1: %w", port, err).
-			WithHint("export %s=%d, or end that program", httpPortVar, port+1)
-		return verdict("port", "", err)
+		return err
 	}
-	return verdict("port", fmt.Sprintf("%d is free", port), l.Close())
+	return l.Close()
+}
+
+// freePort looks for a port from one on; 0, which is any, if there is none near.
+func freePort(ctx context.Context, from int) int {
+	for port := from; port < min(from+100, 1<<16); port++ {
+		if canListen(ctx, port) == nil {
+			return port
+		}
+	}
+	return 0
 }
 
 // checkTrust looks at the registries' snapshots and at the clock that they are
@@ -164,26 +182,44 @@ func checkTrust(ctx context.Context, dirs platform.Dirs) []finding {
 		return []finding{verdict("registries", "", err)}
 	}
 	list, err := client.Registries()
-	var found []finding
-	if err != nil {
-		f := verdict("registries", "", err)
-		f.Hint = "remove that file's directory, then drawbridge registry add URL FINGERPRINT again"
-		found = append(found, f)
-	}
+	found := checkDamage(dirs, err)
 	clock := checkClock(ctx, dirs, now)
 	for _, r := range list {
 		switch {
 		case now.Before(r.NotBefore()):
 			clock = verdict("clock", "", clockFault(now, fmt.Sprintf("the snapshot of registry %q is from %s or later", r.ID, r.NotBefore().Format(time.DateTime))))
 		case !now.Before(r.Expires):
-			err := abi.Errorf(abi.ErrUntrusted, "", "snapshot %d of registry %q expired at %s: nothing new can be installed from it", r.Snapshot, r.ID, r.Expires.Format(time.DateTime)).
-				WithHint("drawbridge search, which fetches the newest; if there is none, its maintainer runs drawbridge registry refresh")
+			err := abi.Errorf(abi.ErrUntrusted, "", "snapshot %d of registry %q expired at %s: nothing new can be installed from it until there is a newer one, which its maintainer signs", r.Snapshot, r.ID, r.Expires.Format(time.DateTime)).
+				WithHint("drawbridge search")
 			found = append(found, verdict("registry "+r.ID, "", err))
 		default:
 			found = append(found, verdict("registry "+r.ID, fmt.Sprintf("snapshot %d, good until %s", r.Snapshot, r.Expires.Format(time.DateTime)), nil))
 		}
 	}
 	return append([]finding{clock}, found...)
+}
+
+// checkDamage tells of each registry whose state can't be read. Out of the way, it
+// is a registry that was not added.
+func checkDamage(dirs platform.Dirs, err error) []finding {
+	if err == nil {
+		return nil
+	}
+	var found []finding
+	all := []error{err}
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		all = joined.Unwrap()
+	}
+	for _, err := range all {
+		f := verdict("registries", "", err)
+		if d, ok := errors.AsType[*registry.DamagedError](err); ok {
+			aside := filepath.Join(dirs.Data(), filepath.Base(d.Dir)+".damaged")
+			f.Detail += ": add the registry again when it is out of the way"
+			f.Hint = "mv " + platform.ShellQuote(d.Dir) + " " + platform.ShellQuote(aside)
+		}
+		found = append(found, f)
+	}
+	return found
 }
 
 // maxClockSkew is how far a row of the audit log may lie ahead of the clock.
@@ -206,7 +242,17 @@ func checkClock(ctx context.Context, dirs platform.Dirs, now time.Time) finding 
 
 func clockFault(now time.Time, because string) error {
 	return abi.Errorf(abi.ErrUntrusted, "", "the clock shows %s, and %s: it is wrong", now.Format(time.DateTime), because).
-		WithHint("sudo timedatectl set-ntp true, or set the clock as your system does it")
+		WithHint("%s", clockHint(runtime.GOOS))
+}
+
+func clockHint(goos string) string {
+	switch goos {
+	case "darwin":
+		return "sudo sntp -sS time.apple.com"
+	case "windows":
+		return "w32tm /resync"
+	}
+	return "sudo timedatectl set-ntp true"
 }
 
 // checkClients looks whether the MCP clients that know drawbridge start this one.
@@ -226,20 +272,36 @@ func (a *app) checkClients() []finding {
 		if !ok || command == "" {
 			continue
 		}
-		found = append(found, verdict("client "+c.ID, command, checkCommand(c, file, command, exe)))
+		err = checkCommand(c, file, command, exe)
+		if fault, ok := errors.AsType[*abi.Error](err); ok {
+			err = fault.WithHint("%s", a.mendClient(c, string(text)))
+		}
+		found = append(found, verdict("client "+c.ID, command, err))
 	}
 	return found
+}
+
+// mendClient is the command that puts the right entry in the place of the wrong
+// one: ours where it can, and otherwise the client's own.
+func (a *app) mendClient(c clientconfig.Client, text string) string {
+	e, err := a.serverEntry(c.ID)
+	if err == nil {
+		_, err = c.Put(text, e)
+	}
+	if refused, ok := errors.AsType[*abi.Error](err); ok && refused.Hint != "" {
+		return refused.Hint
+	}
+	return "drawbridge mcp --print-config " + c.ID + " --write"
 }
 
 // checkCommand compares what a client starts with this program.
 func checkCommand(c clientconfig.Client, file, command, exe string) error {
 	path, err := exec.LookPath(command)
-	mend := "drawbridge mcp --print-config " + c.ID + " --write"
 	switch {
 	case err != nil:
-		return abi.Errorf(abi.ErrNotFound, "", "%q makes %s start %q, which can't be run: %w", file, c.Title, command, err).WithHint("%s", mend)
+		return abi.Errorf(abi.ErrNotFound, "", "%q makes %s start %q, which can't be run: %w", file, c.Title, command, err)
 	case !sameFile(path, exe):
-		return abi.Errorf(abi.ErrUnsupportedAction, "", "%q makes %s start %q, and this is %q", file, c.Title, path, exe).WithHint("%s", mend)
+		return abi.Errorf(abi.ErrUnsupportedAction, "", "%q makes %s start %q, and this is %q", file, c.Title, path, exe)
 	}
 	return nil
 }

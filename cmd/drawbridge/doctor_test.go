@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -67,7 +68,9 @@ func TestDoctorFindsATakenPort(t *testing.T) {
 	}
 	port := l.Addr().(*net.TCPAddr).Port
 	env := fmt.Sprintf("%s=%d", httpPortVar, port)
-	h.wantFault("port", fmt.Sprintf("another program has port %d", port), fmt.Sprintf("^export %s=%d", httpPortVar, port+1), env)
+	h.wantFault("port", fmt.Sprintf("another program has port %d", port), fmt.Sprintf("^export %s=[0-9]+$", httpPortVar), env)
+	hint := h.diagnose(env)["port"].Hint
+	h.wantWell("port", "is free|any that is free", strings.TrimPrefix(hint, "export ")) // as the hint says
 	cmd := h.command(t.Context(), "drawbridge", "tools") // starts a daemon, which says why it can't
 	cmd.Env = append(cmd.Env, env)
 	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), fmt.Sprintf("ended at once: serve: port %d is taken", port)) ||
@@ -118,15 +121,32 @@ func TestDoctorFindsOpenFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 		h.wantFault("file", regexp.QuoteMeta(path)+`" may be used by others \(mode 0644\)`, "^chmod 600 "+regexp.QuoteMeta(path)+"$")
-		if err := os.Chmod(path, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		h.mend("file")
 	}
+	h.wantWell("files", "only their owner")
 	socket := h.dirs().Socket()
 	if err := os.Chmod(socket, 0o666); err != nil {
 		t.Fatal(err)
 	}
 	h.wantFault("file", "the socket", "^chmod 600 "+regexp.QuoteMeta(socket)+"$")
+	h.mend("file")
+	h.wantWell("files", "only their owner")
+	log := h.dirs().LogFile()
+	if err := errors.Join(os.Remove(log), os.Symlink("/dev/null", log)); err != nil {
+		t.Fatal(err)
+	}
+	h.wantFault("file", "is not a regular file", "^mv "+regexp.QuoteMeta(log)+" ")
+	h.mend("file")
+	h.wantWell("files", "only their owner")
+}
+
+// mend runs the command that a check gave as its hint.
+func (h *home) mend(check string) {
+	h.t.Helper()
+	hint := h.diagnose()[check].Hint
+	if out, err := h.command(h.t.Context(), "sh", "-c", hint).CombinedOutput(); err != nil {
+		h.t.Fatalf("%s: %v %s", hint, err, out)
+	}
 }
 
 // seenSnapshot is a registry's state file, as an add leaves it, with the time at
@@ -159,12 +179,14 @@ func TestDoctorFindsTheSnapshotAndTheClock(t *testing.T) {
 	h.wantWell("registry team", "snapshot 3, good until")
 	h.wantWell("clock", "^20")
 	put(expires(-time.Hour))
-	h.wantFault("registry team", "expired at", "^drawbridge search")
+	h.wantFault("registry team", "expired at", "^drawbridge search$")
 	put(expires(60 * 24 * time.Hour))
 	h.wantFault("clock", "the snapshot of registry \"team\" is from .* it is wrong", "set-ntp")
 	put("{}")
-	if f := h.diagnose()["registries"]; f.OK || !strings.Contains(f.Detail, "state.json") {
-		t.Errorf("a damaged state: %+v", f)
+	h.wantFault("registries", "state.json", "^mv "+regexp.QuoteMeta(dir)+" ")
+	h.mend("registries")
+	if f, ok := h.diagnose()["registries"]; ok {
+		t.Errorf("a damaged state that is out of the way: %+v", f)
 	}
 }
 
@@ -192,6 +214,12 @@ func TestDoctorFindsClientsOfAnotherBinary(t *testing.T) {
 	h.wantFault("client cursor", `makes Cursor start "/bin/sh", and this is`, "^drawbridge mcp --print-config cursor --write$")
 	h.wantFault("client gemini", "can't be run", "^drawbridge mcp --print-config gemini --write$")
 	h.wantWell("client codex", "drawbridge")
+	put(".codex/config.toml", "[mcp_servers.drawbridge]\ncommand = \"/nowhere/drawbridge\"\n")
+	h.wantFault("client codex", "can't be run", "^drawbridge mcp --print-config codex --write$")
+	h.want(exitOK, agree(), "mcp", "--print-config", "codex", "--write") // as the hint says
+	h.wantWell("client codex", "drawbridge")
+	put(".codex/config.toml", "[mcp_servers.drawbridge]\ncommand = \"/nowhere/drawbridge\"\nargs = [\n]\n")
+	h.wantFault("client codex", "can't be run", "^codex mcp add drawbridge .* -- .* mcp --client codex$")
 	if f, ok := h.diagnose()["client claude"]; ok {
 		t.Errorf("a client that does not know drawbridge: %+v", f)
 	}

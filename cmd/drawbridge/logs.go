@@ -73,7 +73,7 @@ func (a *app) logs(ctx context.Context, o logfile.Options, f logfile.Filter, fol
 	if follow {
 		return logfile.Follow(ctx, o, f, func(r logfile.Record) error {
 			if a.json {
-				_, err := fmt.Fprintf(a.stdout, "%s\n", rawRecord(r))
+				_, err := fmt.Fprintf(a.stdout, "%s\n", redact.VisibleJSON(rawRecord(r)))
 				return err
 			}
 			_, err := fmt.Fprintln(a.stdout, logLine(r))

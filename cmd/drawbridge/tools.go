@@ -101,10 +101,7 @@ func printResult(w io.Writer, result json.RawMessage) {
 			}
 		}
 	}
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	_ = enc.Encode(result)
+	writeJSON(w, result)
 }
 
 // printRows prints raw if it is an abi.Table.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,7 +28,7 @@ import (
 //     the command to run next, lower case, no full stop;
 //   - with --json, a result is one JSON document, and so is an error;
 //   - text that came from a page, a registry or a module is shown with its
-//     control characters made visible;
+//     control characters made visible, in JSON by escapes of its own;
 //   - a question is asked only if standard input is a terminal.
 
 // What begins a message that says what went wrong, and what to do about it.
@@ -85,11 +86,17 @@ func (a *app) show(v any, text func(w io.Writer)) {
 	_ = w.Flush()
 }
 
-func (a *app) printJSON(v any) {
-	enc := json.NewEncoder(a.stdout)
+func (a *app) printJSON(v any) { writeJSON(a.stdout, v) }
+
+// writeJSON writes an indented document in which everything can be seen.
+func writeJSON(w io.Writer, v any) {
+	var doc bytes.Buffer
+	enc := json.NewEncoder(&doc)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	_ = enc.Encode(v)
+	if enc.Encode(v) == nil {
+		_, _ = w.Write(redact.VisibleJSON(doc.Bytes())) // whoever reads may have gone
+	}
 }
 
 // row prints one line of a table; every cell is made visible.

@@ -66,14 +66,17 @@ func page(path string) guard.Observed {
 func TestEveryPathIsListed(t *testing.T) {
 	search := searchInput{Subject: `'; \ % & ü`, Status: "open", Queue: "Web Portal", Owner: "me", Requestor: "a@b.test"}
 	for tool, paths := range map[string][]string{
-		"list_my_tickets": {listPath(mine, 1), listPath(mine, 10)},
-		"search_tickets":  {listPath(search.query(), 1), listPath(search.query(), 10), listPath(visible, 1)},
-		"get_ticket":      {ticketPath(11), "/Ticket/History.html?id=11", "/NoAuth/Login.html?next=0e716c48fa4a17be92ab968cd0d7d808"},
-		"comment":         {ticketPath(11), ticketPath(11) + "&results=0e716c48fa4a17be92ab968cd0d7d808"},
-		"reply":           {ticketPath(11), ticketPath(11) + "&results=0e716c48fa4a17be92ab968cd0d7d808"},
-		"reply_on_page":   {"/Ticket/Update.html?Action=Respond&id=11", ticketPath(11) + "&results=0e716c48fa4a17be92ab968cd0d7d808"},
-		"set_status":      {ticketPath(11), ticketPath(11) + "&results=0e716c48fa4a17be92ab968cd0d7d808"},
-		"create_ticket":   {"/Ticket/Create.html?Queue=Web+Portal", ticketPath(77) + "&results=0e716c48fa4a17be92ab968cd0d7d808"},
+		"list_my_tickets":       {listPath(mine, 1), listPath(mine, 10)},
+		"search_tickets":        {listPath(search.query(), 1), listPath(search.query(), 10), listPath(visible, 1)},
+		"get_ticket":            {ticketPath(11), "/Ticket/History.html?id=11", "/NoAuth/Login.html?next=0e716c48fa4a17be92ab968cd0d7d808"},
+		"comment":               {ticketPath(11), ticketPath(11) + "&results=0e716c48fa4a17be92ab968cd0d7d808"},
+		"reply":                 {ticketPath(11), ticketPath(11) + "&results=0e716c48fa4a17be92ab968cd0d7d808"},
+		"reply_on_page":         {"/Ticket/Update.html?Action=Respond&id=11", ticketPath(11) + "&results=0e716c48fa4a17be92ab968cd0d7d808"},
+		"set_status":            {ticketPath(11), ticketPath(11) + "&results=0e716c48fa4a17be92ab968cd0d7d808"},
+		"set_status_on_page":    {ticketPath(11), "/Ticket/Update.html?Action=Comment&id=11", ticketPath(11) + "&results=0e716c48fa4a17be92ab968cd0d7d808"},
+		"list_queues":           {"/Ticket/Create.html"},
+		"create_ticket_on_page": {"/Ticket/Create.html?Queue=Web+Portal", ticketPath(77) + "&results=0e716c48fa4a17be92ab968cd0d7d808"},
+		"create_ticket":         {"/Ticket/Create.html?Queue=Web+Portal", ticketPath(77) + "&results=0e716c48fa4a17be92ab968cd0d7d808"},
 	} {
 		g := guarded(t, tool, map[string]any{"id": 11, "text": "x", "queue": "Web Portal"})
 		for _, p := range paths {
@@ -92,12 +95,12 @@ func TestNothingElseIsListed(t *testing.T) {
 		"/Ticket/Display.html?id=11&id=12", "/Ticket/Display.html?id=12", "/Ticket/Display.html?id=11&Status=deleted", "/Ticket/Display.html",
 		"/Ticket/Display.html?CSRF_Token=0e716c48fa4a17be92ab968cd0d7d808", "/Ticket/Display.html?id=11&Action=SetTold",
 		"/Ticket/Update.html?DefaultStatus=deleted&Status=deleted&SubmitTicket=1&id=11", "/Ticket/Update.html?Action=Comment;id=11",
-		"/Ticket/Update.html?id=11", "/Ticket/Update.html?Action=Respond&id=12", "/Ticket/Update.html?Action=Respond&id=11&SubmitTicket=1", "/Ticket/Modify.html?id=11", "/Helpers/TicketUpdate?id=11&Status=stalled", "/Helpers/Toggle/TicketBookmark?id=11",
+		"/Ticket/Update.html?id=11", "/Ticket/Update.html?Action=Respond&id=12", "/Ticket/Update.html?Action=Comment&id=11&Status=open", "/Ticket/Create.html?Queue=General&Owner=root", "/Ticket/Create.html?Queue=Billing&id=new", "/Ticket/Update.html?Action=Respond&id=11&SubmitTicket=1", "/Ticket/Modify.html?id=11", "/Helpers/TicketUpdate?id=11&Status=stalled", "/Helpers/Toggle/TicketBookmark?id=11",
 		"/Helpers/SpawnLinkedTicket?id=11", "/NoAuth/Logout.html", "/NoAuth/Login.html?user=a&pass=b", "/REST/2.0/ticket/11", "/REST/1.0/ticket/11/show",
 		"/Ticket/Attachment/60/1/", "/Ticket/../Ticket/Display.html?id=12", "//Ticket/Display.html?id=12", "/static/../Ticket/Update.html?id=11",
 		"/Search/Results.html", "/Search/Results.html?Query=id+%3E+0", "/Search/Simple.html?q=11", "/Admin/", "/",
 	}
-	for _, tool := range []string{"list_my_tickets", "search_tickets", "get_ticket", "comment", "reply", "reply_on_page", "set_status", "create_ticket"} {
+	for _, tool := range []string{"list_my_tickets", "search_tickets", "get_ticket", "comment", "reply", "reply_on_page", "set_status", "set_status_on_page", "list_queues", "create_ticket", "create_ticket_on_page"} {
 		g := guarded(t, tool, map[string]any{"id": 11, "text": "x", "status": "open", "queue": "General", "subject": "x"})
 		for _, p := range paths {
 			if g.Decide(page(p)) == nil {

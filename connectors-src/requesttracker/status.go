@@ -18,26 +18,39 @@ type statusInput struct {
 // that Request Tracker does not carry out looks much like one that it does. The
 // status that the answer shows is the proof.
 func setStatus(ctx *sdk.Context, in statusInput) (writeOutput, error) {
-	res, err := ctx.Read(sdk.Navigate(ticketPath(in.ID)), sdk.Extract("ticket", ticketSchema()), sdk.Extract("choices", choicesSchema()))
-	if err != nil {
-		return writeOutput{}, err
-	}
-	now, err := basics(res, in.ID)
-	if err != nil {
-		return writeOutput{}, err
-	}
-	if now.Status == in.Status {
-		return writeOutput{ID: in.ID, Message: "the status was " + in.Status + " already", URL: ticketURL(ctx, in.ID)}, nil
-	}
-	if err := allowed(res, in.Status); err != nil {
-		return writeOutput{}, err
+	already, err := checkStatus(ctx, in)
+	if err != nil || already {
+		return statusAsItWas(ctx, in), err
 	}
 	page, err := send(ctx, "/Ticket/Display.html", "id", strconv.Itoa(in.ID), "Status", in.Status)
 	if err != nil {
 		return writeOutput{}, err
 	}
-	out, err := page.output(ctx, in.ID)
-	if err == nil && (page.Status == nil || *page.Status != in.Status) {
+	return page.statusOutput(ctx, in)
+}
+
+// CheckStatus reports whether the ticket has the status already. It refuses a
+// status that the ticket can't be given.
+func checkStatus(ctx *sdk.Context, in statusInput) (already bool, err error) {
+	res, err := ctx.Read(sdk.Navigate(ticketPath(in.ID)), sdk.Extract("ticket", ticketSchema()), sdk.Extract("choices", choicesSchema()))
+	if err != nil {
+		return false, err
+	}
+	now, err := basics(res, in.ID)
+	if err != nil || now.Status == in.Status {
+		return err == nil, err
+	}
+	return false, allowed(res, in.Status)
+}
+
+func statusAsItWas(ctx *sdk.Context, in statusInput) writeOutput {
+	return writeOutput{ID: in.ID, Message: "the status was " + in.Status + " already", URL: ticketURL(ctx, in.ID)}
+}
+
+// StatusOutput is what a tool that was to set a status returns.
+func (p *answerPage) statusOutput(ctx *sdk.Context, in statusInput) (writeOutput, error) {
+	out, err := p.output(ctx, in.ID)
+	if err == nil && (p.Status == nil || *p.Status != in.Status) {
 		return writeOutput{}, sdk.InvalidArgs("request tracker did not set the status: %q", out.Message)
 	}
 	return out, err

@@ -138,38 +138,3 @@ func TestCreateTicketNotTaken(t *testing.T) {
 		})
 	}
 }
-
-func TestReplyOnPage(t *testing.T) {
-	ans := ticketAnswer(ticketRows(nil))
-	ans.Data["page"] = sdktest.Data("page", table(resultSchema(), map[string]any{"messages": []string{"Correspondence added"}, "csrf": nil})).Data["page"]
-	h := host(t, nil)
-	h.OnAct = func(abi.Program) abi.Answer { return ans }
-	const text = "Füße\n\n  <b>& 😀"
-	out, err := sdktest.Call[writeOutput](t, plugin(), h, "rt.reply_on_page", messageInput{11, text})
-	if err != nil || out.ID != 11 || out.Message != "Correspondence added" {
-		t.Fatalf("result is %+v, %v", out, err)
-	}
-	if len(h.Programs) != 1 || len(h.Fetches) != 0 {
-		t.Fatalf("%d trips and %d requests, want one trip: a reply is sent once", len(h.Programs), len(h.Fetches))
-	}
-	typed, clicks := false, 0
-	for _, s := range h.Programs[0].Steps {
-		typed = typed || s.Op == abi.OpFill && s.Value == text && slices.Equal(s.Within, []string{editor})
-		if s.Op == abi.OpClick {
-			clicks++
-		}
-	}
-	if !typed || clicks != 1 {
-		t.Errorf("steps are %+v, want the text typed into the frame and one click", h.Programs[0].Steps)
-	}
-}
-
-func TestReplyOnPageOfAnother(t *testing.T) {
-	ans := ticketAnswer(ticketRows(map[string]any{"id": 12}))
-	ans.Data["page"] = sdktest.Data("page", table(resultSchema(), map[string]any{"messages": []string{"Correspondence added"}, "csrf": nil})).Data["page"]
-	h := host(t, nil)
-	h.OnAct = func(abi.Program) abi.Answer { return ans }
-	if _, err := sdktest.Call[any](t, plugin(), h, "rt.reply_on_page", messageInput{11, "x"}); !errors.Is(err, abi.ErrSelectorDrift) {
-		t.Errorf("error is %v", err)
-	}
-}

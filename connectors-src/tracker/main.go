@@ -8,6 +8,7 @@ func plugin() sdk.Plugin {
 	return sdk.Plugin{
 		sdk.Tool("tracker.list", list),
 		sdk.Tool("tracker.get", get),
+		sdk.Tool("tracker.picture", picture),
 		sdk.Tool("tracker.add_comment", addComment),
 	}
 }

@@ -20,6 +20,8 @@ func host(t *testing.T, answer abi.Answer) *sdktest.Host {
 		Manifest: sdktest.Manifest(t, "plugin.yaml", plugin()),
 		OnRead:   func(abi.Program) abi.Answer { return answer },
 		OnAct:    func(abi.Program) abi.Answer { return answer },
+
+		OnScreenshot: func(abi.Program) abi.Answer { return answer },
 	}
 }
 
@@ -120,6 +122,23 @@ func TestGetWithoutComments(t *testing.T) {
 	}
 }
 
+// shown is the page of an issue, with a picture of it.
+func shown(id int, handle any) abi.Answer {
+	return sdktest.Data("issue", abi.Table{Cols: []string{"id"}, Rows: [][]any{{id}}}, "picture", handle,
+		"text", map[string]any{"text": "- heading \"Füße\"", "truncated": true})
+}
+
+func TestPicture(t *testing.T) {
+	h := host(t, shown(12, "image:abc"))
+	out, err := sdktest.Call[pictureOutput](t, plugin(), h, "tracker.picture", getInput{12})
+	if err != nil || out.ID != 12 || out.Picture != "image:abc" || out.Text != "- heading \"Füße\"" || !out.Truncated {
+		t.Fatalf("result is %+v, %v", out, err)
+	}
+	if steps := h.Programs[0].Steps; len(h.Programs) != 1 || steps[0].Path != "/issues/12" || steps[len(steps)-1].Max != maxTold {
+		t.Errorf("steps are %+v", steps)
+	}
+}
+
 func TestAddComment(t *testing.T) {
 	h := host(t, sdktest.Data("after", abi.Table{Cols: []string{"flash", "comment"}, Rows: [][]any{{"Comment added.", 88}}}))
 	const body = "Füße\r\n<b>& 😀"
@@ -152,6 +171,9 @@ func TestFailures(t *testing.T) {
 		{"no such issue", "tracker.get", getInput{9001}, sdktest.Failed(0, abi.ErrNotFound, "no such page"), abi.ErrNotFound, "step 1"},
 		{"list redesigned", "tracker.list", map[string]any{"limit": 1}, sdktest.Failed(2, abi.ErrSelectorDrift, "no rows"), abi.ErrSelectorDrift, "step 3 (extract)"},
 		{"another issue", "tracker.get", getInput{12}, otherIssue, abi.ErrSelectorDrift, "shows issue 13"},
+		{"picture of another issue", "tracker.picture", getInput{12}, shown(13, "image:abc"), abi.ErrSelectorDrift, "shows issue 13"},
+		{"no picture", "tracker.picture", getInput{12}, shown(12, 7), abi.ErrInvalidResult, "decoding picture"},
+		{"no screenshots here", "tracker.picture", getInput{12}, sdktest.Failed(3, abi.ErrUnsupportedAction, "no window"), abi.ErrUnsupportedAction, "step 4 (screenshot)"},
 		{"tracker refuses", "tracker.add_comment", commentInput{12, "x"}, after("Comment not added: too long.", nil), abi.ErrInvalidArgs, "too long"},
 		{"comment not shown", "tracker.add_comment", commentInput{12, "x"}, after("Comment added.", nil), abi.ErrSelectorDrift, "not on the page"},
 		{"cut off", "tracker.add_comment", commentInput{12, "x"}, sdktest.Failed(2, abi.ErrOutcomeUnknown, "lost"), abi.ErrOutcomeUnknown, "step 3 (click)"},

@@ -42,10 +42,13 @@ func candidates(goos string) []string {
 }
 
 func installHint(goos string) string {
-	if goos == "linux" {
-		return "sudo apt-get install chromium"
+	switch goos {
+	case "darwin":
+		return "brew install --cask chromium"
+	case "windows":
+		return "winget install --id Google.Chrome"
 	}
-	return "install Chromium or Google Chrome, or name its path in the configuration"
+	return "sudo apt-get install chromium"
 }
 
 // MinMajor is the oldest major version of Chromium that is promised to work.
@@ -84,8 +87,11 @@ func Version(ctx context.Context, path string) (text string, major int, err erro
 }
 
 func upgradeHint(goos string) string {
-	if goos == "linux" {
-		return "sudo apt-get update && sudo apt-get install --only-upgrade chromium"
+	switch goos {
+	case "darwin":
+		return "brew upgrade --cask chromium"
+	case "windows":
+		return "winget upgrade --id Google.Chrome"
 	}
-	return "update Chromium or Google Chrome"
+	return "sudo apt-get update && sudo apt-get install --only-upgrade chromium"
 }

@@ -63,6 +63,49 @@ func TestScreenshot(t *testing.T) {
 }
 
 // TestScreenshotFits has a page that no PNG holds in a megabyte.
+// What a page puts where the helper can't look, or draws otherwise than it stands
+// in its frame, is painted over all the same.
+const veiled = `<title>veiled</title><style>body{margin:0;background:#fff;height:3000px}iframe,.h{position:absolute;border:0;width:100px;height:40px}</style><body>
+<div class=h id=shut style="left:0;top:1000px"></div>
+<div class=h style="left:0;top:1100px"><template shadowrootmode=closed><div id=open></div><textarea name=x style="all:unset;position:absolute;inset:0;background:#f00"></textarea></template></div>
+<div class=h id=nested style="left:0;top:1200px"></div>
+<iframe id=big srcdoc="{field}" style="left:200px;top:1000px;transform:scale(2);transform-origin:0 0"></iframe>
+<div style="transform:scaleX(-1);position:absolute;left:200px;top:1100px;width:100px"><iframe id=mirrored srcdoc="{field}" style="left:0;top:0"></iframe></div>
+<iframe id=far srcdoc="<body><div id=c></div><script>c.attachShadow({mode:'closed'}).innerHTML='<input style=position:absolute;inset:0;background:red>'</script>" style="left:200px;top:1200px"></iframe>
+<iframe id=plain srcdoc="{field}" style="left:200px;top:1300px"></iframe>
+<script>const field = "<input style='all:unset;position:absolute;inset:0;background:#f00'>";
+shut.attachShadow({mode:"closed"}).innerHTML = field;
+const inner = document.createElement("div"); inner.attachShadow({mode:"open"}).innerHTML = field;
+nested.attachShadow({mode:"closed"}).append(inner);
+scrollTo(0, 950)</script>`
+
+func TestScreenshotOfVeiledFields(t *testing.T) {
+	site := browsertest.NewSite(t)
+	site.HTML("/veiled", strings.ReplaceAll(veiled, "{field}", "<body style='margin:0;background:#0f0'><input name=otp style='all:unset;position:absolute;left:50px;top:0;width:50px;height:40px;background:#f00'>"))
+	p := open(t, shared(t))
+	defer func() { _ = p.Close() }()
+	visit(t, p, site.URL("app", "/veiled"))
+	for _, frame := range []string{"#big", "#mirrored", "#far", "#plain"} {
+		if err := p.Wait(deadline(t), []string{frame}, "body", "", 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, img := shot(t, p, "")
+	gray, green := rgb(0x60, 0x60, 0x60), rgb(0, 255, 0)
+	for name, c := range map[string]struct {
+		x, y int
+		want color.Color
+	}{
+		"closed": {50, 70, gray}, "declared": {50, 170, gray}, "open in closed": {50, 270, gray},
+		"scaled frame": {380, 110, gray}, "mirrored frame": {220, 170, gray}, "closed in a frame": {250, 270, gray},
+		"plain frame": {220, 370, green}, "field in it": {280, 370, gray},
+	} {
+		if got := color.RGBAModel.Convert(img.At(c.x, c.y)); got != c.want {
+			t.Errorf("%s at %d,%d is %v, want %v", name, c.x, c.y, got, c.want)
+		}
+	}
+}
+
 func TestScreenshotFits(t *testing.T) {
 	site := browsertest.NewSite(t)
 	site.HTML("/noise", `<title>noise</title><body style="margin:0"><canvas id=c width=1600 height=1200></canvas><script>
@@ -119,6 +162,24 @@ func shot(t *testing.T, p *browser.Page, selector string) (browser.Picture, imag
 
 func rgb(r, g, b uint8) color.Color { return color.RGBA{r, g, b, 255} }
 
+func TestMarkupHoldsNoPassword(t *testing.T) {
+	site := browsertest.NewSite(t)
+	site.HTML("/form", `<title>form</title><body><form><input name=a value=open><input name=p type=password data-x=' value="q"' value='hunter"2'><input type=password value='$&hunter3'><input type=PASSWORD></form>
+<script>document.querySelector("[type=PASSWORD]").setAttribute("value", "hunter4")</script>`)
+	p := open(t, shared(t))
+	defer func() { _ = p.Close() }()
+	visit(t, p, site.URL("app", "/form"))
+	for _, selector := range []string{"form", "[name=p]", ""} {
+		html, _, err := p.HTML(deadline(t), nil, selector, 0)
+		if err != nil || selector != "" && strings.Contains(html, "hunter") || strings.Contains(html, `hunter&quot;2`) || !strings.Contains(html, `data-x=" value=&quot;q&quot;"`) {
+			t.Errorf("the markup of %q is %s, %v", selector, html, err)
+		}
+		if selector != "[name=p]" && !strings.Contains(html, `value="open"`) {
+			t.Errorf("the markup of %q lacks what is no secret: %s", selector, html)
+		}
+	}
+}
+
 const told = `<title>told</title><body><header><nav aria-label=Main><a href=/x>Home</a> <a href=/y>Issues</a></nav></header>
 <main><h1>Issue  12</h1><p>Crash on <b>save</b>, since <a href=/z>yesterday</a>.</p>
 <table><tr><th>id<th>title<tr><td>1<td>One &amp; two</table>
@@ -131,6 +192,8 @@ const told = `<title>told</title><body><header><nav aria-label=Main><a href=/x>H
 <div hidden>hidden-1</div><div style="display:none">hidden-2</div><div aria-hidden=true>hidden-3</div><script>"script-1"</script>
 <img alt=Chart src=data:,><details><summary>More</summary>inside</details><div role=alert>Saved</div>
 <div id=sh></div><iframe id=fr srcdoc="<p>in the frame</p><input type=password value=hunter4>"></iframe></main>
+<div id=fake><input type=password role=button value=hunter5><input type=password role=heading value=hunter6><textarea role=button autocomplete=one-time-code>hunter7</textarea>
+<input aria-labelledby=code name=named><textarea id=code autocomplete=one-time-code>hunter8</textarea></div>
 <script>sh.attachShadow({mode:"open"}).innerHTML="<button>in the shadow</button>"</script>`
 
 func TestSnapshot(t *testing.T) {

@@ -76,7 +76,7 @@ func (p *Page) capture(ctx context.Context, within []string, selector string) (i
 	p.mu.Lock()
 	loader := p.loader
 	p.mu.Unlock()
-	if err := p.invoke(ctx, "frame", arg, &before); err != nil {
+	if err := p.framing(ctx, arg, &before); err != nil {
 		return nil, before, err
 	}
 	for range maxTries {
@@ -85,7 +85,7 @@ func (p *Page) capture(ctx context.Context, within []string, selector string) (i
 			return nil, before, err
 		}
 		var after framing
-		if err := p.invoke(ctx, "frame", arg, &after); err != nil {
+		if err := p.framing(ctx, arg, &after); err != nil {
 			return nil, before, err
 		}
 		p.mu.Lock()
@@ -101,6 +101,16 @@ func (p *Page) capture(ctx context.Context, within []string, selector string) (i
 		before = after
 	}
 	return nil, before, abi.Errorf(abi.ErrStaleRef, "screenshot", "the page does not stand still, so that what must not be seen can't be painted over")
+}
+
+// framing asks the page, and the browser for what no page tells.
+func (p *Page) framing(ctx context.Context, arg map[string]any, f *framing) error {
+	if err := p.invoke(ctx, "frame", arg, f); err != nil {
+		return err
+	}
+	closed, err := p.closedMasks(ctx)
+	f.Masks = append(f.Masks, closed...)
+	return err
 }
 
 func (f framing) equal(g framing) bool {

@@ -223,8 +223,12 @@ func FuzzDecodeAnswer(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
+		r, err := decodeReply[helperResult]("helper", reply{msg: &cdproto.Message{Result: fmt.Appendf(nil, `{"result":{"value":%s}}`, b)}})
+		if err != nil {
+			return
+		}
 		var x Extracted
-		if err := decodeAnswer(b, &x); err == nil && x.Rows == 0 && strings.Contains(string(b), `\"error\":{\"code\":\"timeout\"`) {
+		if err := decodeAnswer(r.Result.Value, &x); err == nil && x.Rows == 0 && strings.Contains(string(b), `\"error\":{\"code\":\"timeout\"`) {
 			t.Errorf("an error was taken for an answer: %q", b)
 		}
 	})

@@ -170,7 +170,7 @@ func (p *Page) invoke(ctx context.Context, name string, arg, res any) error {
 	if err != nil {
 		return err
 	}
-	r, err := do(ctx, p.s, cdpruntime.CallFunctionOn, params)
+	r, err := do(ctx, p.s, callHelper, params)
 	switch {
 	case navigated(err):
 		p.mu.Lock()
@@ -185,6 +185,17 @@ func (p *Page) invoke(ctx context.Context, name string, arg, res any) error {
 		return fmt.Errorf("the helper threw: %s", r.ExceptionDetails.Text)
 	}
 	return decodeAnswer(r.Result.Value, res)
+}
+
+// callHelper is cdpruntime.CallFunctionOn for a function that returns a string:
+// what a helper answers is long, and so it is read once less.
+var callHelper = cdp.Command[cdpruntime.CallFunctionOnParams, helperResult]{Method: cdpruntime.CommandCallFunctionOn}
+
+type helperResult struct {
+	Result struct {
+		Value string `json:"value"`
+	} `json:"result"`
+	ExceptionDetails *cdpruntime.ExceptionDetails `json:"exceptionDetails"`
 }
 
 func arguments(world, name string, arg any) (cdpruntime.CallFunctionOnParams, error) {
@@ -208,11 +219,7 @@ func arguments(world, name string, arg any) (cdpruntime.CallFunctionOnParams, er
 
 // decodeAnswer reads {"ok":...} or {"error":{code,message}} out of a JSON string,
 // each in one pass: an answer can be long. Keys match exactly.
-func decodeAnswer(value []byte, res any) error {
-	var text string
-	if err := jsonv2.Unmarshal(value, &text, chromedp.DefaultUnmarshalOptions); err != nil {
-		return fmt.Errorf("decoding the helper's answer: %w", err)
-	}
+func decodeAnswer(text string, res any) error {
 	a := struct {
 		OK    any            `json:"ok"`
 		Error *abi.ErrorData `json:"error"`

@@ -24,10 +24,10 @@ func TestSnippets(t *testing.T) {
 			t.Errorf("%s: the command reads back as %q, %v", c.ID, got, ok)
 		}
 	}
-	if !slices.IsSorted(IDs()) || len(IDs()) != 5 {
+	if !slices.IsSorted(IDs()) || len(IDs()) != 6 {
 		t.Errorf("clients %q", IDs())
 	}
-	if _, err := Find("emacs"); !errors.Is(err, abi.ErrInvalidArgs) || !strings.Contains(err.Error(), "claude, codex") {
+	if _, err := Find("emacs"); !errors.Is(err, abi.ErrInvalidArgs) || !strings.Contains(err.Error(), "claude, claude-desktop, codex") {
 		t.Errorf("an unknown client: %v", err)
 	}
 }
@@ -50,6 +50,10 @@ func TestFiles(t *testing.T) {
 	}{
 		{"claude", env("linux", "HOME=/home/ada"), "/home/ada/.claude.json"},
 		{"claude", env("linux", "HOME=/home/ada", "CLAUDE_CONFIG_DIR=/c"), "/c/.claude.json"},
+		{"claude-desktop", env("darwin", "HOME=/Users/ada"), "/Users/ada/Library/Application Support/Claude/claude_desktop_config.json"},
+		{"claude-desktop", env("windows", "APPDATA=/roaming"), "/roaming/Claude/claude_desktop_config.json"},
+		{"claude-desktop", env("windows", "USERPROFILE=/ada"), ""},
+		{"claude-desktop", env("linux", "HOME=/home/ada"), ""},
 		{"codex", env("linux", "HOME=/home/ada"), "/home/ada/.codex/config.toml"},
 		{"codex", env("linux", "HOME=/home/ada", "CODEX_HOME=/x"), "/x/config.toml"},
 		{"cursor", env("darwin", "HOME=/Users/ada"), "/Users/ada/.cursor/mcp.json"},
@@ -77,6 +81,8 @@ func TestPutKeepsTheRest(t *testing.T) {
 		"gemini-no-section": {"gemini", "{\n  // what I like\n  \"theme\": \"dark\", /* \"mcpServers\": {} */\n  \"list\": [1, 2,],\n}\n"},
 		"vscode-comments":   {"vscode", "// my servers\n{\n\t\"inputs\": [],\n\t\"servers\": {\n\t\t// nothing yet, \"drawbridge\": {}\n\t},\n}\n"},
 		"vscode-empty":      {"vscode", "{}"},
+		"codex-replaced":    {"codex", "model = \"o\" # mine\n[ mcp_servers . \"drawbridge\" ] # old\ncommand = '/old/drawbridge'\nargs = [\"mcp\", 'x',]\nenabled = true\n\n[mcp_servers.drawbridge.env]\n# mine too\nX = \"a # b\"\n\n# the other one\n[mcp_servers.other]\ncommand = \"x\"\nargs = [\n  \"y\",\n]\n"},
+		"codex-last":        {"codex", "[mcp_servers.other]\ncommand = \"x\"\n\n[mcp_servers.drawbridge.env]\nX = \"1\"\n\n# the end\n"},
 		"codex-others":      {"codex", "model = \"o\"\n\n[mcp_servers.other]\ncommand = \"x\"\nargs = [\n  \"y\",\n]"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -100,6 +106,18 @@ func TestPutKeepsTheRest(t *testing.T) {
 	}
 }
 
+// A file of a million comments is read in one pass.
+func TestManyComments(t *testing.T) {
+	text := strings.Repeat("//\n", 500_000) + "{" + strings.Repeat("/**/", 500_000) + `"mcpServers": {"drawbridge": {"command": "x"}}}`
+	client, err := Find("cursor")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if command, ok := client.Command(text); !ok || command != "x" {
+		t.Errorf("it starts %q, %v", command, ok)
+	}
+}
+
 // What can't be changed safely is refused, with the client's own way as the hint.
 func TestPutRefuses(t *testing.T) {
 	for _, c := range []struct{ client, old, says string }{
@@ -113,9 +131,13 @@ func TestPutRefuses(t *testing.T) {
 		{"cursor", `{"a": "unfinished}`, ""},
 		{"cursor", `{"a": 1} trailing`, ""},
 		{"cursor", "\ufeff{}", "no object"},
-		{"codex", "[mcp_servers.drawbridge]\ncommand = \"old\"\n", "take it out first"},
-		{"codex", "[ mcp_servers . \"drawbridge\" ]\n", "take it out first"},
-		{"codex", "[mcp_servers.drawbridge.env]\nX = \"1\"\n", "take it out first"},
+		{"codex", "[mcp_servers.drawbridge]\nargs = [\n  \"mcp\",\n]\n", "take it out first"},
+		{"codex", "[mcp_servers.drawbridge]\nargs = [ # ]\n[\"x\"]]\n", "take it out first"},
+		{"codex", "[mcp_servers.drawbridge]\nenv = { X = \"1\" }\n", "take it out first"},
+		{"codex", "[mcp_servers.drawbridge]\nnote = \"\"\"\n[x]\n\"\"\"\n", "take it out first"},
+		{"codex", "note = '''\n[mcp_servers.drawbridge]\n'''\n", "take it out first"},
+		{"codex", "[[mcp_servers.drawbridge]]\ncommand = \"x\"\n", ""},
+		{"codex", "[mcp_servers.drawbridge] command = \"x\"\n", "take it out first"},
 		{"codex", "[mcp_servers]\nother = { command = \"x\" }\n", "tables of their own"},
 		{"codex", "mcp_servers = { other = { command = \"x\" } }\n", "tables of their own"},
 		{"codex", "mcp_servers.other.command = \"x\"\n", "tables of their own"},
@@ -129,6 +151,29 @@ func TestPutRefuses(t *testing.T) {
 		var e *abi.Error
 		if !errors.As(err, &e) || e.Code != abi.ErrUnsupportedAction || e.Hint == "" || !strings.Contains(e.Msg, c.says) || text != "" {
 			t.Errorf("%q: %q, %v", c.old, text, err)
+		}
+	}
+}
+
+// The clients' own commands, as a shell takes them.
+func TestByHand(t *testing.T) {
+	for id, want := range map[string]string{
+		"claude": `claude mcp add --env 'A=1' --env 'B=it'\''s' --scope user drawbridge -- '/opt/my bridge' mcp --client claude`,
+		"codex":  `codex mcp add drawbridge --env 'A=1' --env 'B=it'\''s' -- '/opt/my bridge' mcp --client codex`,
+		"cursor": `drawbridge mcp --print-config cursor`,
+
+		"claude-desktop": `drawbridge mcp --print-config claude-desktop`,
+		"gemini":         `gemini mcp add --scope user -e 'A=1' -e 'B=it'\''s' drawbridge '/opt/my bridge' mcp -- --client gemini`,
+		"vscode":         `code --add-mcp '{"name":"drawbridge","command":"/opt/my bridge","args":["mcp","--client","vscode"],"env":{"A":"1","B":"it'\''s"}}'`,
+	} {
+		c, err := Find(id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := entryOf(c)
+		e.Command, e.Env = "/opt/my bridge", map[string]string{"B": "it's", "A": "1"}
+		if got := c.byHand(e); got != want {
+			t.Errorf("%s: %s, want %s", id, got, want)
 		}
 	}
 }
@@ -177,6 +222,30 @@ func FuzzPut(f *testing.F) {
 		}
 		if got, ok := client.Command(text); !ok || got != "/usr/local/bin/drawbridge" {
 			t.Errorf("%q becomes %q, whose command is %q", old, text, got)
+		}
+	})
+}
+
+// A table that is put in stands there once, is the one that counts, and another
+// time nothing changes.
+func FuzzPutTOML(f *testing.F) {
+	for _, s := range []string{"", "a = 1", "[mcp_servers.drawbridge]\ncommand = 'x'\n# y\n[z]", "[mcp_servers.drawbridge.env]\nA = \"[b]\"\n", "[mcp_servers.b]\n\n[[c]]", "a = \"\"\"\n\"\"\""} {
+		f.Add(s)
+	}
+	client, err := Find("codex")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, old string) {
+		text, err := client.Put(old, entryOf(client))
+		if err != nil || strings.Contains(old, "/usr/local/bin/drawbridge") {
+			return
+		}
+		if got, ok := client.Command(text); !ok || got != "/usr/local/bin/drawbridge" || strings.Count(text, client.Snippet(entryOf(client))) != 1 {
+			t.Errorf("%q becomes %q, whose command is %q", old, text, got)
+		}
+		if again, err := client.Put(text, entryOf(client)); err != nil || again != text {
+			t.Errorf("%q becomes %q, and then %q, %v", old, text, again, err)
 		}
 	})
 }

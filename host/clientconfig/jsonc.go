@@ -1,6 +1,7 @@
 package clientconfig
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -202,10 +203,10 @@ func stringEnd(b []byte, i int) int {
 func blankComment(b []byte, i int) int {
 	end := len(b)
 	if b[i+1] == '/' {
-		if n := strings.IndexAny(string(b[i:]), "\r\n"); n >= 0 {
+		if n := bytes.IndexAny(b[i:], "\r\n"); n >= 0 {
 			end = i + n
 		}
-	} else if n := strings.Index(string(b[i+2:]), "*/"); n >= 0 {
+	} else if n := bytes.Index(b[i+2:], []byte("*/")); n >= 0 {
 		end = i + 2 + n + 2
 	}
 	for j := i; j < end; j++ {

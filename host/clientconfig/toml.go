@@ -30,6 +30,9 @@ func tomlTable(section string, e Entry) string {
 	return b.String()
 }
 
+// plainValue is a value of TOML that holds no other, as an expression.
+const plainValue = `(?:"(?:[^"\\]|\\.)*"|'[^']*'|[A-Za-z0-9_+.:-]+)`
+
 var (
 	// anyHeader matches the header of a table.
 	anyHeader = regexp.MustCompile(`^\s*\[`)
@@ -38,33 +41,76 @@ var (
 	ownHeader = regexp.MustCompile(`^\s*\[\s*mcp_servers\s*\.\s*["']?` + ServerName + `["']?\s*[\].]`)
 	// serverHeader matches the header of any server's table.
 	serverHeader = regexp.MustCompile(`^\s*\[\s*mcp_servers\s*\.`)
-	commandLine  = regexp.MustCompile(`^\s*command\s*=\s*("(?:[^"\\]|\\.)*"|'[^']*')`)
+	// wholeHeader matches a header that is whole, and no array of tables.
+	wholeHeader = regexp.MustCompile(`^\[[^\[\]"']*(?:"[^"\\]*"|'[^']*')?[^\[\]"']*\]\s*(?:#.*)?$`)
+	// wholeLine matches a key and a value that end where the line does: a text, a
+	// word, a number or a date, or a list of such.
+	wholeLine   = regexp.MustCompile(`^[A-Za-z0-9_."'-]+\s*=\s*(?:` + plainValue + `|\[\s*(?:` + plainValue + `\s*(?:,\s*` + plainValue + `\s*)*,?)?\s*\])\s*(?:#.*)?$`)
+	commandLine = regexp.MustCompile(`^\s*command\s*=\s*("(?:[^"\\]|\\.)*"|'[^']*')`)
 )
 
-// putTOML appends the table. It takes no table out: where one is there, or the
-// servers are written in another form than tables of their own, only a TOML
-// editor could tell what belongs to it.
+// putTOML puts the table in the place of the one that is there, or at the end. It
+// takes a table out only where every line of it is a whole one, and refuses what
+// only a TOML editor could tell apart: strings of several lines anywhere, and
+// servers that are not written as tables of their own.
 func putTOML(old, section string, e Entry) (string, error) {
 	table := tomlTable(section, e)
 	if strings.Contains(old, table) {
 		return old, nil
 	}
+	long := strings.Contains(old, `"""`) || strings.Contains(old, `'''`)
+	var kept, aside strings.Builder // aside may belong to the table that follows ours
+	own, at := false, -1
 	for line := range strings.Lines(old) {
-		code, _, _ := strings.Cut(line, "#")
-		switch {
-		case ownHeader.MatchString(code):
-			return "", fmt.Errorf("it has another [%s.%s] already: take it out first", section, ServerName)
-		case strings.Contains(code, section) && !serverHeader.MatchString(code):
+		code := strings.TrimSpace(line)
+		switch header := anyHeader.MatchString(line); {
+		case header && ownHeader.MatchString(line):
+			if !wholeHeader.MatchString(code) || long {
+				return "", fmt.Errorf("what belongs to its [%s.%s] can't be told: take it out first", section, ServerName)
+			}
+			if own = true; at < 0 {
+				at = kept.Len()
+			}
+			aside.Reset()
+			continue
+		case header:
+			own = false
+			kept.WriteString(aside.String())
+			aside.Reset()
+		case own && (code == "" || code[0] == '#'):
+			aside.WriteString(line)
+			continue
+		case own && !wholeLine.MatchString(code):
+			return "", fmt.Errorf("what belongs to its [%s.%s] can't be told: take it out first", section, ServerName)
+		case own:
+			aside.Reset()
+			continue
+		}
+		code, _, _ = strings.Cut(line, "#")
+		if strings.Contains(code, section) && !serverHeader.MatchString(code) {
 			return "", fmt.Errorf("its %s are not written as tables of their own", section)
 		}
+		kept.WriteString(line)
+	}
+	if at >= 0 {
+		text := kept.String() + aside.String()
+		return withTable(text[:at], table, text[at:]), nil
 	}
 	if strings.Count(old, `"""`)%2 != 0 || strings.Count(old, `'''`)%2 != 0 {
 		return "", errors.New("it ends within a string")
 	}
-	if !strings.HasSuffix(old, "\n") {
-		old += "\n"
+	return withTable(old, table, ""), nil
+}
+
+// withTable sets the table apart from what stands before and after it.
+func withTable(before, table, after string) string {
+	if before = strings.TrimRight(before, "\n"); before != "" {
+		before += "\n\n"
 	}
-	return old + "\n" + table, nil
+	if after = strings.TrimLeft(after, "\n"); after != "" {
+		after = "\n" + after
+	}
+	return before + table + after
 }
 
 // tomlCommand finds the program in our table.

@@ -1,6 +1,7 @@
 package guard
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -58,7 +59,9 @@ func scalarText(v json.RawMessage) (text string, scalar bool, err error) {
 // A bound is a parameter with the call's arguments put in.
 type bound struct {
 	param abi.Param
-	name  string // on the wire
+	name  string // on the wire; with abi.AnyNumber, what stands before it
+	after string // what stands after abi.AnyNumber
+	open  bool   // the name has abi.AnyNumber
 	want  string // with Arg: the argument
 	err   error  // why no value is accepted
 }
@@ -75,7 +78,7 @@ func bindAll(entry string, params []abi.Param, args map[string]arg, inPath bool)
 		if err != nil {
 			return nil, malformed(entry, err)
 		}
-		if slices.ContainsFunc(set, func(other bound) bool { return other.name == b.name }) {
+		if slices.ContainsFunc(set, func(other bound) bool { return other.name == b.name && other.after == b.after && other.open == b.open }) {
 			return nil, abi.Errorf(abi.ErrInvalidArgs, "guard", "two fields of %s become %q with these arguments", entry, b.name)
 		}
 		set = append(set, b)
@@ -98,6 +101,8 @@ func checkParam(p abi.Param, inPath bool) error {
 		return fmt.Errorf("%d constraints, want one of arg, const, empty, token and any", n)
 	case inPath && (p.Empty || p.Optional):
 		return errors.New("a part of a path is neither empty nor optional")
+	case strings.Contains(p.Name, abi.AnyNumber) && (inPath || !p.Optional || p.Const == nil && !p.Empty):
+		return errors.New("a name with any number is an optional field's, const or empty")
 	}
 	switch p.Transform {
 	case "", abi.TransformExact, abi.TransformTrimmed, abi.TransformHTML, abi.TransformEditor:
@@ -113,9 +118,16 @@ func bind(p abi.Param, args map[string]arg, inPath bool) (bound, error) {
 	b := bound{param: p, name: p.Name}
 	if !inPath {
 		var err error
-		if b.name, b.err, err = expandName(p.Name, args); err != nil {
+		var after string
+		b.name, after, b.open = strings.Cut(p.Name, abi.AnyNumber)
+		if b.name, b.err, err = expandName(b.name, args); err != nil {
 			return bound{}, err
 		}
+		var unusable error
+		if b.after, unusable, err = expandName(after, args); err != nil {
+			return bound{}, err
+		}
+		b.err = cmp.Or(b.err, unusable)
 	}
 	if a, given := args[p.Arg]; p.Arg != "" && given {
 		b.want = a.text
@@ -124,6 +136,16 @@ func bind(p abi.Param, args map[string]arg, inPath bool) (bound, error) {
 		}
 	}
 	return b, nil
+}
+
+// named reports whether the parameter is the one of that name.
+func (b bound) named(name string) bool {
+	if !b.open {
+		return name == b.name
+	}
+	rest, ok := strings.CutPrefix(name, b.name)
+	number, okToo := strings.CutSuffix(rest, b.after)
+	return ok && okToo && origin.ValidValue(abi.ValueInt, 0, number)
 }
 
 // expandName puts arguments into a field's name. Only slugs may become part of a

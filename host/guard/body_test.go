@@ -198,6 +198,9 @@ func TestNewRefuses(t *testing.T) {
 		"open brace":           {field(abi.Param{Name: "{a", Empty: true}), "", abi.ErrUntrusted},
 		"name twice":           {field(abi.Param{Name: "a", Empty: true}, abi.Param{Name: "a", Any: abi.ValueInt}), "", abi.ErrInvalidArgs},
 		"names become one":     {field(abi.Param{Name: "{x}", Empty: true}, abi.Param{Name: "Status", Any: abi.ValueInt}), `{"x":"Status"}`, abi.ErrInvalidArgs},
+		"number, required":     {field(abi.Param{Name: "a{#}", Empty: true}), "", abi.ErrUntrusted},
+		"number, any value":    {field(abi.Param{Name: "a{#}", Any: abi.ValueInt, Optional: true}), "", abi.ErrUntrusted},
+		"number twice":         {field(abi.Param{Name: "a{#}", Empty: true, Optional: true}, abi.Param{Name: "a{#}", Const: new(""), Optional: true}), "", abi.ErrInvalidArgs},
 		"optional in a path":   {abi.Request{Method: "GET", Path: "/{id}", Params: []abi.Param{{Name: "id", Any: abi.ValueInt, Optional: true}}}, "", abi.ErrUntrusted},
 		"arguments no object":  {field(), `[]`, abi.ErrInvalidArgs},
 		"arguments twice":      {field(), `{"id":1,"id":2}`, abi.ErrInvalidArgs},
@@ -206,6 +209,42 @@ func TestNewRefuses(t *testing.T) {
 		spec := guard.Spec{Base: rt, Origins: patterns(t, rt+"/*"), Writes: []abi.Request{tc.req}, Args: json.RawMessage(tc.args)}
 		if _, err := guard.New(spec); !errors.Is(err, tc.want) {
 			t.Errorf("%s: %v, want %s", name, err, tc.want)
+		}
+	}
+}
+
+func TestFieldsNamedByAnyNumber(t *testing.T) {
+	spec := guard.Spec{
+		Base: rt, Origins: patterns(t, rt+"/*"), Args: json.RawMessage(`{"id":12}`),
+		Writes: []abi.Request{{Method: "POST", Path: "/x", Encoding: abi.EncodingURLEncoded, Max: 99, Fields: []abi.Param{
+			{Name: "{id}-F-{#}-V", Empty: true, Optional: true}, {Name: "{id}-F-{#}-Magic", Const: new("1"), Optional: true}, {Name: "{id}-F-7-Magic", Const: new("2"), Optional: true},
+		}}},
+	}
+	g := newGuard(t, spec)
+	for body, want := range map[string]bool{
+		"":                            true,
+		"12-F-3-V=":                   true,
+		"12-F-3-V=&12-F-40-V=":        true,
+		"12-F-0-V=&12-F-3-Magic=1":    true,
+		"12-F-3-V=x":                  false,
+		"12-F-3-Magic=2":              false,
+		"12-F-3-Magic=":               false,
+		"12-F--V=":                    false,
+		"12-F-03-V=":                  false,
+		"12-F--3-V=":                  false,
+		"12-F-3a-V=":                  false,
+		"12-F-3-V-V=":                 false,
+		"12-F-{#}-V=":                 false,
+		"13-F-3-V=":                   false,
+		"-F-3-V=":                     false,
+		"x12-F-3-V=":                  false,
+		"12-F-3-Vx=":                  false,
+		"12-F-3-V=&12-F-3-V=":         false,
+		"12-F-٣-V=":                   false,
+		"12-F-1234567890123456789-V=": false,
+	} {
+		if err := g.Decide(post(rt+"/x", form, body)); (err == nil) != want {
+			t.Errorf("%q: %v, want %v", body, err, want)
 		}
 	}
 }

@@ -183,7 +183,7 @@ func (e *entry) matchBody(r *seen) error {
 func matchSet(what string, set []bound, pairs []origin.Pair, tokens func(string) bool) error {
 	sent := make(map[string]bool, len(pairs))
 	for _, p := range pairs {
-		i := slices.IndexFunc(set, func(b bound) bool { return b.name == p.Name })
+		i := slices.IndexFunc(set, func(b bound) bool { return b.named(p.Name) })
 		if i < 0 {
 			return fmt.Errorf("the %s %q is not listed", what, shorten(p.Name))
 		}

@@ -175,7 +175,7 @@ func BenchmarkLargeResult(b *testing.B) {
 	s := New(benchBackend{}, Options{})
 	res := host.CallResult{Structured: json.RawMessage(`{"rows":["` + string(bytes.Repeat([]byte("row "), 1<<20)) + `"]}`)}
 	for b.Loop() {
-		if _, err := json.Marshal(s.result(b.Context(), res)); err != nil {
+		if _, err := json.Marshal(s.result(b.Context(), res, defaultResult)); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -15,6 +15,6 @@
 //
 // Follow a call through the files: stdio.go or http.go receives it, message.go
 // reads it, peer.go runs it, tools.go finds the tool and calls the backend,
-// result.go words the answer. ask.go puts a confirmation to the client itself,
+// result.go words the answer, or paging.go its first page. ask.go puts a confirmation to the client itself,
 // where the gate lets it.
 package mcpserver

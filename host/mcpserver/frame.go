@@ -55,27 +55,32 @@ func toolMembers(res mcp.CallToolResult) (map[string]json.RawMessage, error) {
 
 // joinFrame writes members, sorted by name, as the result of an answer.
 func joinFrame(id json.RawMessage, members map[string]json.RawMessage) frame {
-	n := 0
+	n := len("{}")
 	for name, value := range members {
 		n += len(name) + len(value) + len(`"":,`)
 	}
-	b := append(make([]byte, 0, n+len("{}")), '{')
+	b := append(beginAnswer(id, n), '{')
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		b = append(append(append(b, marshal(name)...), ':'), members[name]...)
 		b = append(b, ',')
 	}
 	b[len(b)-1] = '}' // content is always there
-	return answerFrame(id, b)
+	return append(b, '}')
 }
 
 // answerFrame puts a result, which is JSON, into the envelope of an answer.
 func answerFrame(id, result json.RawMessage) frame {
+	return append(append(beginAnswer(id, len(result)), result...), '}')
+}
+
+// beginAnswer writes the envelope as far as a result of n bytes. There is room for
+// the whole frame, and for the end of its line.
+func beginAnswer(id json.RawMessage, n int) frame {
 	const head, middle = `{"jsonrpc":"` + mcp.JSONRPC_VERSION + `","id":`, `,"result":`
 	if id == nil {
 		id = json.RawMessage("null")
 	}
-	b := make([]byte, 0, len(head)+len(id)+len(middle)+len(result)+1)
+	b := make([]byte, 0, len(head)+len(id)+len(middle)+n+len("}\n"))
 	b = append(append(b, head...), id...)
-	b = append(append(b, middle...), result...)
-	return append(b, '}')
+	return append(b, middle...)
 }

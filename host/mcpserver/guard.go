@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/drawbridge-mcp/drawbridge/host"
@@ -119,11 +118,10 @@ func refuse(w http.ResponseWriter, status int, reason string) {
 
 // Limits of the HTTP server around the handler.
 const (
-	maxHeader      = 16 << 10 // bytes of a request's header
-	headerSlop     = 4 << 10  // what net/http reads beyond MaxHeaderBytes
-	readTimeout    = 10 * time.Second
-	idleTimeout    = 2 * time.Minute
-	maxConnections = 512
+	maxHeader   = 16 << 10 // bytes of a request's header
+	headerSlop  = 4 << 10  // what net/http reads beyond MaxHeaderBytes
+	readTimeout = 10 * time.Second
+	idleTimeout = 2 * time.Minute
 )
 
 // NewHTTPServer returns a server for h with the limits that the handler relies on:
@@ -135,43 +133,6 @@ func NewHTTPServer(h http.Handler) *http.Server {
 		MaxHeaderBytes:    maxHeader - headerSlop,
 		ReadHeaderTimeout: readTimeout,
 		IdleTimeout:       idleTimeout,
+		ConnContext:       withConnection,
 	}
-}
-
-// LimitConnections makes l close a connection at once while 512 others are open,
-// rather than let a page that opens many make the host run out of files.
-func LimitConnections(l net.Listener) net.Listener {
-	return &limitListener{Listener: l, slots: make(chan struct{}, maxConnections)}
-}
-
-type limitListener struct {
-	net.Listener
-	slots chan struct{}
-}
-
-// Accept returns the next connection that is within the limit.
-func (l *limitListener) Accept() (net.Conn, error) {
-	for {
-		c, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		select {
-		case l.slots <- struct{}{}:
-			return &limitConn{Conn: c, release: sync.OnceFunc(func() { <-l.slots })}, nil
-		default:
-			_ = c.Close() // nothing was read or written
-		}
-	}
-}
-
-type limitConn struct {
-	net.Conn
-	release func()
-}
-
-// Close closes the connection and makes room for another.
-func (c *limitConn) Close() error {
-	defer c.release()
-	return c.Conn.Close()
 }

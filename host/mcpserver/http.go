@@ -24,6 +24,7 @@ func (s *Server) Handler(a Auth, o HTTPOptions) http.Handler {
 		srv:      s,
 		guard:    guard{auth: a, hosts: lower(o.Hosts), origins: o.Origins, log: s.log},
 		sessions: &sessions{srv: s, byID: map[string]*httpSession{}},
+		requests: requests{running: map[string]int{}, bytes: map[string]int64{}},
 	}
 	return h
 }
@@ -40,18 +41,32 @@ type httpHandler struct {
 	srv      *Server
 	guard    guard
 	sessions *sessions
+	requests requests
 }
 
 // ServeHTTP lets nobody in before the guard, whatever the path.
 func (h *httpHandler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	who, ok := h.guard.admit(w, r)
+	if !ok {
+		return
+	}
+	leave, ok := h.requests.enter(r, who)
+	if !ok {
+		tooMany(w)
+		return
+	}
+	defer leave()
 	switch {
-	case !ok:
 	case r.URL.Path != "/mcp":
 		refuse(w, http.StatusNotFound, "not found; MCP is at /mcp")
 	default:
 		h.serve(w, r, who)
 	}
+}
+
+func tooMany(w http.ResponseWriter) {
+	w.Header().Set("Connection", "close") // the body is not wanted
+	refuse(w, http.StatusTooManyRequests, "too many requests at once")
 }
 
 // serve chooses by method and era.
@@ -88,7 +103,17 @@ func (h *httpHandler) post(w http.ResponseWriter, r *http.Request, who host.Prin
 		refuse(w, http.StatusUnsupportedMediaType, "content type must be application/json")
 		return
 	}
+	held := int64(maxMessage) // where the request does not say
+	if r.ContentLength >= 0 {
+		held = min(r.ContentLength, maxMessage)
+	}
+	if !h.requests.hold(who, held, h.srv.maxPending) {
+		tooMany(w)
+		return
+	}
 	body, status, reason := readBody(w, r)
+	h.requests.letGo(who, held-int64(len(body)))
+	defer h.requests.letGo(who, int64(len(body)))
 	if status != 0 {
 		w.Header().Set("Connection", "close")
 		refuse(w, status, reason)

@@ -1,7 +1,6 @@
 package mcpserver
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"net"
@@ -293,6 +292,7 @@ func TestHTTPLargeHeader(t *testing.T) {
 	}
 }
 
+// Strangers who fill the port with connections keep no client out.
 func TestHTTPConnectionLimit(t *testing.T) {
 	addr := serveHTTP(t, New(newFakeBackend(), Options{}))
 	var open []net.Conn
@@ -308,28 +308,90 @@ func TestHTTPConnectionLimit(t *testing.T) {
 		}
 		open = append(open, c)
 	}
-	c, err := dial(t, addr)
+	fresh := &http.Transport{}
+	t.Cleanup(fresh.CloseIdleConnections)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+addr+"/mcp", strings.NewReader(callLine(1, "tracker_list", "{}")))
 	if err != nil {
 		t.Fatal(err)
 	}
-	open = append(open, c)
-	_ = c.SetReadDeadline(time.Now().Add(readTimeout / 2)) // a connection that is served would live longer
-	if _, err := c.Read(make([]byte, 1)); err == nil || os.IsTimeout(err) {
-		t.Errorf("one connection too many: %v", err)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer alice-token")
+	modernHeaders("tools/call", "tracker_list")(r)
+	resp, err := fresh.RoundTrip(r)
+	if err != nil {
+		t.Fatalf("a client is kept out: %v", err)
 	}
-	for _, c := range open {
-		_ = c.Close()
+	if s := bodyOf(t, resp); !strings.Contains(s, "rows") {
+		t.Errorf("the client got %s", s)
 	}
-	await(t, "room", func() bool {
-		c, err := dial(t, addr)
-		if err != nil {
-			return false
+	_ = open[0].SetReadDeadline(time.Now().Add(readTimeout / 2)) // a connection that is served would live longer
+	if _, err := open[0].Read(make([]byte, 1)); err == nil || os.IsTimeout(err) {
+		t.Errorf("the longest connection is still there: %v", err)
+	}
+}
+
+// A client whose requests wait keeps out no other, and not itself for longer than
+// they do.
+func TestHTTPOwnRequestsAreLimited(t *testing.T) {
+	b := newFakeBackend()
+	addr := serveHTTP(t, New(b, Options{MaxCalls: 1000}))
+	var wg sync.WaitGroup
+	for i := range maxOwnRequests {
+		wg.Go(func() {
+			r := post(t, addr, callLine(i, "tracker_wait", "{}"), modernHeaders("tools/call", "tracker_wait"))
+			if s := bodyOf(t, r); !strings.Contains(s, `"waited":true`) {
+				t.Errorf("call %d: %s", i, s)
+			}
+		})
+	}
+	b.awaitStarted(t, maxOwnRequests)
+	list := func(change ...func(*http.Request)) *http.Response {
+		return post(t, addr, callLine(0, "tracker_list", "{}"), append(change, modernHeaders("tools/call", "tracker_list"))...)
+	}
+	if r := list(); r.StatusCode != http.StatusTooManyRequests {
+		t.Errorf("one more of its own: status %d", r.StatusCode)
+	}
+	if s := bodyOf(t, list(header("Authorization", "Bearer client-other"))); !strings.Contains(s, "rows") {
+		t.Errorf("another client got %s", s)
+	}
+	close(b.release)
+	wg.Wait()
+	if s := bodyOf(t, list()); !strings.Contains(s, "rows") {
+		t.Errorf("afterwards it got %s", s)
+	}
+}
+
+// Nor do its long messages take the memory: what is being read and what waits counts.
+func TestHTTPOwnBytesAreLimited(t *testing.T) {
+	b := newFakeBackend()
+	s := New(b, Options{})
+	s.maxPending = 1 << 20
+	addr := serveHTTP(t, s)
+	pad := `{"pad":"` + strings.Repeat("x", 64<<10) + `"}`
+	const fit = 15 // a little more than 64 KiB each
+	var wg sync.WaitGroup
+	for i := range fit {
+		wg.Go(func() {
+			r := post(t, addr, callLine(i, "tracker_wait", pad), modernHeaders("tools/call", "tracker_wait"))
+			if s := bodyOf(t, r); !strings.Contains(s, `"waited":true`) {
+				t.Errorf("call %d: %s", i, s)
+			}
+		})
+	}
+	b.awaitStarted(t, fit)
+	unsized := func(r *http.Request) { r.ContentLength = -1 }
+	for name, change := range map[string]func(*http.Request){"one more": header("X", ""), "of unknown length": unsized} {
+		if r := post(t, addr, callLine(0, "tracker_list", pad), modernHeaders("tools/call", "tracker_list"), change); r.StatusCode != http.StatusTooManyRequests {
+			t.Errorf("%s: status %d", name, r.StatusCode)
 		}
-		defer func() { _ = c.Close() }()
-		_ = c.SetDeadline(time.Now().Add(patience))
-		_, _ = io.WriteString(c, "GET /mcp HTTP/1.1\r\nHost: x\r\n\r\n")
-		line, _ := bufio.NewReader(c).ReadString('\n')
-		return strings.Contains(line, "421")
+	}
+	if s := bodyOf(t, post(t, addr, callLine(0, "tracker_list", pad), modernHeaders("tools/call", "tracker_list"), header("Authorization", "Bearer client-other"))); !strings.Contains(s, "rows") {
+		t.Errorf("another client got %.200s", s)
+	}
+	close(b.release)
+	wg.Wait()
+	await(t, "room", func() bool { // a request ends a moment after its answer was read
+		return strings.Contains(bodyOf(t, post(t, addr, callLine(0, "tracker_list", pad), modernHeaders("tools/call", "tracker_list"))), "rows")
 	})
 }
 

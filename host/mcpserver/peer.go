@@ -177,7 +177,7 @@ func unsupported(version string) *rpcError {
 	}
 }
 
-// dispatch calls mcp-go. A panic in it, or below it, costs this request alone.
+// dispatch calls mcp-go, or the tool. A panic in it, or below it, costs this request alone.
 func (p *peer) dispatch(ctx context.Context, r *request) (answer mcp.JSONRPCMessage) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -188,8 +188,21 @@ func (p *peer) dispatch(ctx context.Context, r *request) (answer mcp.JSONRPCMess
 	if r.err = r.prepare(ctx); r.err != nil || p.srv.extendUnknown(ctx, r) {
 		return nil
 	}
+	if r.method == string(mcp.MethodToolsCall) && !r.modern() {
+		return p.srv.plainCall(ctx, r)
+	}
 	ctx = p.srv.mcp.WithContext(ctx, r.session)
 	return p.srv.mcp.HandleMessage(context.WithValue(ctx, requestKey{}, r), p.srv.forward(r.message))
+}
+
+// plainCall serves a tools/call of the old era, where a result is all that it says:
+// mcp-go has nothing to add, and would read the message four times more.
+func (s *Server) plainCall(ctx context.Context, r *request) mcp.JSONRPCMessage {
+	res, err := s.callTool(ctx, r)
+	if err != nil {
+		return nil // r says why
+	}
+	return mcp.JSONRPCResponse{Result: res}
 }
 
 // forward words a request for mcp-go: the parameters that it needs by their exact

@@ -16,15 +16,13 @@ import (
 	"github.com/drawbridge-mcp/drawbridge/host"
 )
 
-const (
-	maxText      = 40_000 // characters of a result's text
-	maxErrorText = 4_000  // characters of an error's message or hint
-)
+const maxErrorText = 4_000 // characters of an error's message or hint
 
 // result words what a call ended with: the same facts as structuredContent and as
 // text, since some clients show the model one and some the other; or an error,
-// as text alone, because structuredContent has to fit the tool's output schema.
-func (s *Server) result(ctx context.Context, res host.CallResult) *mcp.CallToolResult {
+// as text alone, because structuredContent has to fit the tool's output schema. A
+// result that can't be parted comes whole, and its text is cut after limit characters.
+func (s *Server) result(ctx context.Context, res host.CallResult, limit int) *mcp.CallToolResult {
 	if res.Err != nil {
 		return failure(res.Err, res.AuditID)
 	}
@@ -33,18 +31,28 @@ func (s *Server) result(ctx context.Context, res host.CallResult) *mcp.CallToolR
 		s.log.ErrorContext(ctx, "result that is not a JSON object", slog.String("audit", res.AuditID))
 		return failure(abi.Errorf(abi.ErrInternal, "", "internal error"), res.AuditID)
 	}
-	meta := map[string]any{}
-	if res.Origin != "" {
-		meta[MetaOrigin] = res.Origin
-	}
-	shown, of := clip(string(structured), maxText)
+	meta := originMeta(res.Origin)
+	shown, of := clip(columns(structured), limit)
 	if of > 0 {
-		meta[MetaTruncated] = map[string]int{"shown": maxText, "of": of}
-		shown += fmt.Sprintf("\n[truncated: the first %d of %d characters; ask for less, or read structuredContent]", maxText, of)
+		meta[MetaTruncated] = map[string]int{"shown": limit, "of": of}
+		shown += fmt.Sprintf("\n[truncated: the first %d of %d characters; ask for less, or read structuredContent]", limit, of)
 	}
+	return worded(structured, shown, res.Images, resultMeta(meta, res.AuditID))
+}
+
+func originMeta(origin string) map[string]any {
+	meta := map[string]any{}
+	if origin != "" {
+		meta[MetaOrigin] = origin
+	}
+	return meta
+}
+
+// worded puts a result together.
+func worded(structured json.RawMessage, shown string, images []host.Image, meta *mcp.Meta) *mcp.CallToolResult {
 	return &mcp.CallToolResult{
-		Result:               mcp.Result{Meta: resultMeta(meta, res.AuditID)},
-		Content:              append([]mcp.Content{mcp.NewTextContent(shown)}, pictures(res.Images)...),
+		Result:               mcp.Result{Meta: meta},
+		Content:              append([]mcp.Content{mcp.NewTextContent(shown)}, pictures(images)...),
 		RawStructuredContent: structured,
 	}
 }
@@ -103,9 +111,9 @@ func failure(e *abi.Error, audit string) *mcp.CallToolResult {
 			msg += " (audit " + audit + ")"
 		}
 	}
-	words := string(e.Code) + ": " + msg
-	if hint, _ := clip(e.Hint, maxErrorText); hint != "" && e.Code != abi.ErrInternal {
-		words += "\nhint: " + hint
+	hint := e.Hint
+	if hint == "" || e.Code == abi.ErrInternal {
+		hint = usualHint(e.Code)
 	}
 	meta := map[string]any{MetaCode: string(e.Code)}
 	if e.Reason != "" {
@@ -113,9 +121,15 @@ func failure(e *abi.Error, audit string) *mcp.CallToolResult {
 	}
 	return &mcp.CallToolResult{
 		Result:  mcp.Result{Meta: resultMeta(meta, audit)},
-		Content: []mcp.Content{mcp.NewTextContent(words)},
+		Content: []mcp.Content{mcp.NewTextContent(spelled(e.Code, msg, hint))},
 		IsError: true,
 	}
+}
+
+// spelled is an error's text: its code, what is wrong, and what to do next.
+func spelled(code abi.Code, msg, hint string) string {
+	hint, _ = clip(hint, maxErrorText)
+	return string(code) + ": " + msg + "\nhint: " + hint
 }
 
 // resultMeta is a result's _meta, or nil if there is nothing to say.

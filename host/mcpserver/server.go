@@ -65,6 +65,9 @@ type Options struct {
 	// MaxCalls is how many calls of one principal run at a time; more wait
 	// their turn. The default is 256: calls that wait for a person are many.
 	MaxCalls int
+	// MaxResult is how many bytes of a result one answer holds, unless the tool says
+	// more; the rest comes by a cursor. The default is 40,000.
+	MaxResult int
 	// Extension answers what connectors can't; nil, and so in drawbridge, is none.
 	Extension Extension
 }
@@ -80,11 +83,14 @@ type Server struct {
 	seq       atomic.Int64 // ids of messages to mcp-go, never a client's
 
 	maxCalls   int
-	maxPending int64 // bytes of messages on one byte stream; tests lower it
+	maxResult  int
+	maxPending int64 // bytes of messages on one byte stream, or of one principal over HTTP; tests lower it
 	slotsMu    sync.Mutex
 	slots      map[string]chan struct{} // by principal: one element for each running call
 
 	refused refusals
+	shapes  shapes
+	shelf   shelf
 	done    chan struct{} // closed by Close
 	close   sync.Once
 }
@@ -98,6 +104,7 @@ func New(b Backend, o Options) *Server {
 		log:        o.Logger,
 		maxCalls:   o.MaxCalls,
 		maxPending: maxPendingBytes,
+		maxResult:  o.MaxResult,
 		slots:      map[string]chan struct{}{},
 		done:       make(chan struct{}),
 	}
@@ -106,6 +113,9 @@ func New(b Backend, o Options) *Server {
 	}
 	if s.maxCalls <= 0 {
 		s.maxCalls = 256
+	}
+	if s.maxResult <= 0 {
+		s.maxResult = defaultResult
 	}
 	more := []server.ServerOption{server.WithResourceCapabilities(s.extension != nil, true)}
 	if s.extension != nil {
@@ -122,7 +132,7 @@ func New(b Backend, o Options) *Server {
 		server.WithHooks(hooks()),
 	)...)
 	// One of each stands for all: see RATIONALE.md.
-	s.mcp.AddTool(mcp.NewTool(proxyTool), s.callTool)
+	s.mcp.AddTool(mcp.NewTool(proxyTool), s.proxied)
 	s.mcp.AddPrompt(mcp.NewPrompt(proxyPrompt), s.getPrompt)
 	s.mcp.AddResource(mcp.NewResource(proxyResource, "proxy"), s.readResource)
 	return s
@@ -142,7 +152,12 @@ func (s *Server) ToolsChanged() { s.hub.changed() }
 
 // Close ends the streams that only listen, so that an HTTP server that shuts down
 // need not wait for them. Calls in flight go on.
-func (s *Server) Close() { s.close.Do(func() { close(s.done) }) }
+func (s *Server) Close() {
+	s.close.Do(func() {
+		close(s.done)
+		s.shelf.clear()
+	})
+}
 
 // slot waits for p's turn to run a call. It fails only when ctx ends first.
 func (s *Server) slot(ctx context.Context, p host.Principal) (release func(), err error) {

@@ -31,22 +31,39 @@ const (
 // closes out. Where both are one connection, close it when ctx ends.
 func (s *Server) ServeStdio(ctx context.Context, in io.Reader, out io.Writer, p host.Principal) error {
 	ctx, stop := context.WithCancel(ctx)
-	c := &lineConn{peer: s.newPeer(p), out: &lines{w: out}, stop: stop}
-	defer c.calls.Wait()
+	c := &lineConn{peer: s.newPeer(p), out: &lines{w: out}, stop: stop, calls: newCrew()}
+	defer c.calls.wait()
 	defer stop()
-	c.calls.Go(func() { c.announce(ctx) })
+	c.calls.run(ctx, func() { c.announce(ctx) })
 
-	read := make(chan line)
-	go scan(ctx, in, read)
+	ended := make(chan error, 1)
+	go func() { ended <- c.readAll(ctx, in) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+		c.reading.Lock() // what is being received is under way, and nothing follows it
+		defer c.reading.Unlock()
+		return ctx.Err()
+	}
+}
+
+// readAll receives line by line until in ends, or until nobody wants them any more.
+func (c *lineConn) readAll(ctx context.Context, in io.Reader) error {
+	r := bufio.NewReaderSize(in, 64<<10)
 	for {
-		select {
-		case <-ctx.Done():
-			return ctx.Err()
-		case l := <-read:
-			if l.err != nil {
-				return endOfInput(l.err)
-			}
+		l := readLine(r)
+		if l.err != nil {
+			return endOfInput(l.err)
+		}
+		c.reading.Lock()
+		err := ctx.Err()
+		if err == nil {
 			c.receive(ctx, l)
+		}
+		c.reading.Unlock()
+		if err != nil {
+			return err
 		}
 	}
 }
@@ -64,22 +81,6 @@ type line struct {
 	data []byte
 	long bool // longer than maxMessage; data is gone
 	err  error
-}
-
-// scan reads lines from in until it ends, or until nobody wants them any more.
-func scan(ctx context.Context, in io.Reader, to chan<- line) {
-	r := bufio.NewReaderSize(in, 64<<10)
-	for {
-		l := readLine(r)
-		select {
-		case to <- l:
-		case <-ctx.Done():
-			return
-		}
-		if l.err != nil {
-			return
-		}
-	}
 }
 
 // readLine reads one line of at most maxMessage bytes, and skips a longer one. A
@@ -109,8 +110,9 @@ type lineConn struct {
 	peer  *peer
 	out   *lines
 	stop  context.CancelFunc
-	calls sync.WaitGroup
+	calls *crew
 
+	reading      sync.Mutex // held while a line is received
 	pending      atomic.Int64
 	pendingBytes atomic.Int64
 }
@@ -167,7 +169,7 @@ func (c *lineConn) start(ctx context.Context, m *message, size int64) {
 	}
 	// In flight before the next line is read: a cancel that follows finds it.
 	run := c.peer.begin(ctx, m, c.out)
-	c.calls.Go(func() {
+	c.calls.run(ctx, func() {
 		defer done()
 		c.write(run().frame)
 	})

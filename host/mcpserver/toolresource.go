@@ -2,6 +2,7 @@ package mcpserver
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -137,16 +138,14 @@ func (s *Server) readTool(ctx context.Context, r *request, uri, call string) ([]
 	if i < 0 {
 		return nil, r.fail(r.noResource(uri))
 	}
-	args, err := typedArguments(defs[i], given)
+	args, err := typedArguments(s.shown(defs[i]), given)
 	if err != nil {
 		return nil, r.fail(err)
 	}
-	release, waitErr := s.slot(ctx, r.peer.who)
-	if waitErr != nil {
+	res := s.readCall(ctx, r, defs[i], args, given)
+	if res == nil {
 		return nil, r.fail(rpcErrorf(codeBusy, "the connection ended before the call began"))
 	}
-	defer release()
-	res := s.result(ctx, s.call(ctx, host.CallRequest{Principal: r.peer.who, Client: r.session.clientName(), Tool: defs[i].Dotted, Args: args}))
 	words, _ := res.Content[0].(mcp.TextContent)
 	meta := map[string]any{}
 	if res.Meta != nil {
@@ -160,6 +159,35 @@ func (s *Server) readTool(ctx context.Context, r *request, uri, call string) ([]
 		kind = "text/plain"
 	}
 	return []mcp.ResourceContents{mcp.TextResourceContents{URI: uri, MIMEType: kind, Text: words.Text, Meta: meta}}, nil
+}
+
+// readCall makes the call, or brings a page of its result. It is nil if the client
+// left before its turn.
+func (s *Server) readCall(ctx context.Context, r *request, d host.ToolDef, args json.RawMessage, given []textArg) *mcp.CallToolResult {
+	a := asked{def: d, call: host.CallRequest{Principal: r.peer.who, Client: r.session.clientName(), Tool: d.Dotted, Args: args}}
+	names, _ := s.pagingOf(d)
+	a.next = func(cursor string) string { return "read " + toolURI(d.Name, given, textArg{names.cursor, cursor}) }
+	if page := s.continued(a); page != nil {
+		return page
+	}
+	release, err := s.slot(ctx, r.peer.who)
+	if err != nil {
+		return nil
+	}
+	defer release()
+	return s.answer(ctx, a, s.call(ctx, a.call))
+}
+
+// toolURI is the URI of a call with one argument more, or another value of it.
+func toolURI(name string, args []textArg, more textArg) string {
+	args = slices.DeleteFunc(slices.Clone(args), func(a textArg) bool { return a.name == more.name })
+	args = append(args, more)
+	slices.SortFunc(args, func(a, b textArg) int { return cmp.Compare(a.name, b.name) })
+	pairs := make([]string, len(args))
+	for i, a := range args {
+		pairs[i] = a.name + "=" + escape(a.value)
+	}
+	return uriTools + name + "?" + strings.Join(pairs, "&")
 }
 
 // typedArguments makes JSON of a URI's arguments, by the types in the tool's schema.

@@ -75,13 +75,16 @@ func (s *Server) listed(ctx context.Context, p host.Principal) []mcp.Tool {
 	tools := make([]mcp.Tool, 0, len(defs))
 	seen := map[string]bool{}
 	for i, d := range defs {
-		t, err := definition(names[i], d)
+		t, err := definition(names[i], s.shown(d))
 		if err == nil && seen[t.Name] {
 			err = errors.New("another tool has this name")
 		}
 		if err != nil {
 			s.refused.log(ctx, s.log, d.Dotted, err)
 			continue
+		}
+		if n := s.claimed(d); n > 0 {
+			t.Meta.AdditionalFields[MetaMaxResult] = n
 		}
 		seen[t.Name] = true
 		tools = append(tools, t)
@@ -200,17 +203,24 @@ func (s *Server) find(ctx context.Context, p host.Principal, name string) (host.
 	return host.ToolDef{}, false
 }
 
-// callTool is the handler of the one tool that mcp-go knows: it carries the call
-// that the request asks for to the backend.
-func (s *Server) callTool(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+// proxied is the handler of the one tool that mcp-go knows.
+func (s *Server) proxied(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	r, ok := ctx.Value(requestKey{}).(*request)
 	if !ok {
 		return nil, errors.New("BUG: call without its request")
 	}
-	call, err := s.callRequest(ctx, r)
+	return s.callTool(ctx, r)
+}
+
+// callTool carries the call that a request asks for to the backend.
+func (s *Server) callTool(ctx context.Context, r *request) (*mcp.CallToolResult, error) {
+	a, err := s.callRequest(ctx, r)
 	if err != nil {
 		r.err = err
 		return nil, errors.New(err.msg)
+	}
+	if page := s.continued(a); page != nil {
+		return page, nil
 	}
 	release, waitErr := s.slot(ctx, r.peer.who)
 	if waitErr != nil {
@@ -223,43 +233,44 @@ func (s *Server) callTool(ctx context.Context, _ mcp.CallToolRequest) (*mcp.Call
 	if s.extend(ctx, r, out) {
 		return &mcp.CallToolResult{}, nil
 	}
+	call := a.call
 	call.Progress = newProgress(r, out).report
 	call.Ask.Ask = r.asker(out)
 	res := s.call(ctx, call)
 	if res.Confirm != nil && call.Ask.ByRetry {
 		return inputRequired(res.Confirm), nil
 	}
-	return s.result(ctx, res), nil
+	return s.answer(ctx, a, res), nil
 }
 
 // callRequest reads the parameters of a tools/call.
-func (s *Server) callRequest(ctx context.Context, r *request) (host.CallRequest, *rpcError) {
+func (s *Server) callRequest(ctx context.Context, r *request) (asked, *rpcError) {
 	name, ok := text(r.fields["name"])
 	if !ok {
-		return host.CallRequest{}, rpcErrorf(mcp.INVALID_PARAMS, "name must be a string")
+		return asked{}, wrongCall(abi.ErrInvalidArgs, "name must be a string")
 	}
 	args := r.fields["arguments"]
 	if bytes.Equal(args, []byte("null")) {
 		args = nil
 	}
 	if args != nil && !isObject(args) {
-		return host.CallRequest{}, rpcErrorf(mcp.INVALID_PARAMS, "arguments must be an object")
+		return asked{}, wrongCall(abi.ErrInvalidArgs, "arguments must be an object")
 	}
 	def, ok := s.find(ctx, r.peer.who, name)
 	if !ok {
-		return host.CallRequest{}, rpcErrorf(mcp.INVALID_PARAMS, "unknown tool %q", cut(name, 128))
+		return asked{}, wrongCall(abi.ErrNotFound, fmt.Sprintf("unknown tool %q", cut(name, 128)))
 	}
 	ask, err := r.inquiry()
 	if err != nil {
-		return host.CallRequest{}, err
+		return asked{}, err
 	}
-	return host.CallRequest{
+	return asked{def: def, call: host.CallRequest{
 		Principal: r.peer.who,
 		Client:    r.session.clientName(),
 		Tool:      def.Dotted,
 		Args:      args,
 		Ask:       ask,
-	}, nil
+	}}, nil
 }
 
 // call is the backend's Call, with a panic in it made an internal error.

@@ -229,9 +229,9 @@ func TestResultText(t *testing.T) {
 	s := New(newFakeBackend(), Options{})
 	for _, tc := range []struct {
 		of int // characters of the JSON text
-	}{{100}, {maxText}, {maxText + 1}, {100_000}} {
+	}{{100}, {defaultResult}, {defaultResult + 1}, {100_000}} {
 		full := `{"t":"` + strings.Repeat("ä", tc.of-len(`{"t":""}`)) + `"}`
-		r := s.result(t.Context(), host.CallResult{Structured: json.RawMessage(full)})
+		r := s.result(t.Context(), host.CallResult{Structured: json.RawMessage(full)}, defaultResult)
 		b, err := json.Marshal(r)
 		if err != nil {
 			t.Fatal(err)
@@ -248,10 +248,10 @@ func TestResultText(t *testing.T) {
 			t.Errorf("%d characters: structuredContent differs", tc.of)
 		}
 		shown, marker, cut := strings.Cut(got.Content[0].Text, "\n")
-		if n := utf8.RuneCountInString(shown); n != min(tc.of, maxText) || !strings.HasPrefix(full, shown) {
+		if n := utf8.RuneCountInString(shown); n != min(tc.of, defaultResult) || !strings.HasPrefix(full, shown) {
 			t.Errorf("%d characters: %d shown", tc.of, n)
 		}
-		if cut != (tc.of > maxText) {
+		if cut != (tc.of > defaultResult) {
 			t.Errorf("%d characters: marker %q", tc.of, marker)
 		}
 		if cut && (got.Meta[MetaTruncated]["of"] != tc.of || !strings.Contains(marker, fmt.Sprint(tc.of))) {
@@ -267,7 +267,7 @@ func TestResultImages(t *testing.T) {
 	b, err := json.Marshal(s.result(t.Context(), host.CallResult{
 		Structured: json.RawMessage(`{"shot":"image:A"}`),
 		Images:     []host.Image{{Handle: "image:A", MIME: "image/jpeg", Data: data}},
-	}))
+	}, defaultResult))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,6 +312,31 @@ func TestFailures(t *testing.T) {
 		}
 		if got := r.Meta.AdditionalFields[MetaReason]; (got == "tampered") != (code == abi.ErrUntrusted) {
 			t.Errorf("%s: reason %v", code, got)
+		}
+	}
+}
+
+// Every error says what to do next: its own hint, or the usual one of its code.
+func TestEveryErrorHasAHint(t *testing.T) {
+	for _, code := range abi.Codes() {
+		for given, want := range map[string]string{"": usualHint(code), "drawbridge fix": "drawbridge fix"} {
+			e := &abi.Error{Code: code, Msg: "what is wrong", Hint: given}
+			msg := e.Msg
+			if code == abi.ErrInternal { // it says nothing of its own
+				msg, want = "internal error (audit a7)", usualHint(code)
+			}
+			text, err := json.Marshal(failure(e, "a7").Content[0])
+			if err != nil || want == usualHint("no code") {
+				t.Fatalf("%s: %v, hint %q", code, err, want)
+			}
+			if got, _ := decoded(t, text).(map[string]any)["text"].(string); got != string(code)+": "+msg+"\nhint: "+want {
+				t.Errorf("%s: %q", code, got)
+			}
+		}
+	}
+	for _, e := range []*rpcError{wrongCall(abi.ErrNotFound, "unknown tool"), wrongCall(abi.ErrInvalidArgs, "name must be a string")} {
+		if !strings.Contains(e.msg, ": ") || !strings.Contains(e.msg, "\nhint: ") {
+			t.Errorf("%q", e.msg)
 		}
 	}
 }

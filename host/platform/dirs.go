@@ -28,7 +28,7 @@ func NewDirs(getenv func(string) string) (Dirs, error) {
 	}
 	if !filepath.IsAbs(home) {
 		return Dirs{}, abi.Errorf(abi.ErrInvalidArgs, "", "%s is %q, which is not an absolute path", HomeVar, home).
-			WithHint("export %s=\"$PWD\"/%s", HomeVar, shellQuote(home))
+			WithHint("export %s=\"$PWD\"/%s", HomeVar, ShellQuote(home))
 	}
 	return under(filepath.Clean(home)), nil
 }

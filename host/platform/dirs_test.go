@@ -179,9 +179,9 @@ func TestCheckFile(t *testing.T) {
 	if err := os.Symlink(file, link); err != nil {
 		t.Fatal(err)
 	}
-	wantError(t, platform.CheckFile(link), abi.ErrForbidden, "ls -ld "+link)
-	wantError(t, platform.CheckFile(dir), abi.ErrForbidden, "ls -ld "+dir)
-	wantError(t, platform.CheckDir(file), abi.ErrForbidden, "ls -ld "+file)
+	wantError(t, platform.CheckFile(link), abi.ErrForbidden, "mv "+link)
+	wantError(t, platform.CheckFile(dir), abi.ErrForbidden, "mv "+dir)
+	wantError(t, platform.CheckDir(file), abi.ErrForbidden, "mv "+file)
 }
 
 func TestForeignOwner(t *testing.T) {

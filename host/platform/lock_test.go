@@ -153,5 +153,5 @@ func TestLockFileIsChecked(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = platform.Lock(t.Context(), other, platform.LockInfo{PID: 1})
-	wantError(t, err, abi.ErrForbidden, "ls -ld")
+	wantError(t, err, abi.ErrForbidden, "mv")
 }

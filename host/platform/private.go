@@ -68,12 +68,14 @@ func CreateFile(path string) error {
 	return CheckFile(path)
 }
 
+// refusePath proposes to put the path out of the way: what is missing is made.
 func refusePath(format, path string) *abi.Error {
-	return abi.Errorf(abi.ErrForbidden, "", format, path).WithHint("ls -ld %s", shellQuote(filepath.Clean(path)))
+	path = filepath.Clean(path)
+	return abi.Errorf(abi.ErrForbidden, "", format, path).WithHint("mv %s %s", ShellQuote(path), ShellQuote(path+".aside"))
 }
 
-// shellQuote makes s one word of a shell.
-func shellQuote(s string) string {
+// ShellQuote makes s one word of a shell.
+func ShellQuote(s string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+,:@%", r)
 	}

@@ -19,11 +19,11 @@ func checkPrivate(path string, info fs.FileInfo, want fs.FileMode) error {
 	}
 	if uid := os.Geteuid(); int(st.Uid) != uid {
 		return abi.Errorf(abi.ErrForbidden, "", "%q belongs to user id %d, not to %d", path, st.Uid, uid).
-			WithHint("chown %d %s && chmod %o %s", uid, shellQuote(path), want, shellQuote(path))
+			WithHint("sudo chown %d %s && chmod %o %s", uid, ShellQuote(path), want, ShellQuote(path))
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
 		return abi.Errorf(abi.ErrForbidden, "", "%q may be used by others (mode %04o)", path, mode).
-			WithHint("chmod %o %s", want, shellQuote(path))
+			WithHint("chmod %o %s", want, ShellQuote(path))
 	}
 	return nil
 }

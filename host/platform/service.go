@@ -110,10 +110,24 @@ WantedBy=default.target
 	return b.String()
 }
 
-// systemdWord quotes one word of a unit file, in which % and \ mean something; $
-// means nothing in a program's path and in Environment.
+// systemdWord quotes one word of a unit file, in which % and \ mean something and
+// a carriage return ends a line as a line feed does; $ means nothing in a program's
+// path and in Environment.
 func systemdWord(s string) string {
-	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "%", "%%", "\n", `\n`).Replace(s) + `"`
+	var b strings.Builder
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c < 0x20 || c == 0x7f:
+			fmt.Fprintf(&b, `\x%02x`, c)
+		case c == '\\' || c == '"':
+			b.WriteString(`\` + string(c))
+		case c == '%':
+			b.WriteString("%%")
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return `"` + b.String() + `"`
 }
 
 // launchd is an agent of the user's session.

@@ -47,6 +47,21 @@ func TestServiceFiles(t *testing.T) {
 	}
 }
 
+// Nothing in a path or a variable adds a line to the unit.
+func TestUnitHasOurLinesOnly(t *testing.T) {
+	evil := "/home/ada/x\nExecStartPre=/bin/a\rExecStartPre=/bin/b\x00\v\x7f\"\\"
+	text := Service{Program: evil, Env: map[string]string{HomeVar: evil}}.systemd()
+	lines := strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' || r == 0 })
+	for _, l := range lines {
+		if strings.HasPrefix(l, "ExecStartPre") {
+			t.Errorf("the unit has a line %q", l)
+		}
+	}
+	if word := systemdWord(evil); word != `"/home/ada/x\x0aExecStartPre=/bin/a\x0dExecStartPre=/bin/b\x00\x0b\x7f\"\\"` {
+		t.Errorf("it is written as %s", word)
+	}
+}
+
 func TestServicePlaces(t *testing.T) {
 	env := func(vars map[string]string) func(string) string {
 		return func(name string) string { return vars[name] }

@@ -85,7 +85,7 @@ func TestListenRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := platform.Listen(t.Context(), file)
-	wantError(t, err, abi.ErrForbidden, "ls -ld")
+	wantError(t, err, abi.ErrForbidden, "mv")
 	if data, _ := os.ReadFile(file); string(data) != "precious" {
 		t.Errorf("the file in the way now holds %q", data)
 	}
@@ -120,7 +120,7 @@ func TestDialRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = platform.Dial(t.Context(), link)
-	wantError(t, err, abi.ErrForbidden, "ls -ld")
+	wantError(t, err, abi.ErrForbidden, "mv")
 	_, err = platform.Dial(t.Context(), filepath.Join(dir, strings.Repeat("x", 120)))
 	wantError(t, err, abi.ErrInvalidArgs, platform.HomeVar)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -16,6 +17,29 @@ func Visible(s string) string { return visible(s, false) }
 // VisibleText is [Visible] for several lines: line feeds and tabs stay, and so
 // do backslashes.
 func VisibleText(s string) string { return visible(s, true) }
+
+// VisibleJSON is [Visible] for a JSON text: the same value, in which what can't be
+// seen is written as JSON writes an escape. encoding/json escapes what is below a
+// space and leaves the rest, of which a terminal takes some for commands (U+009B).
+func VisibleJSON(data []byte) []byte {
+	out := make([]byte, 0, len(data)+16)
+	for i := 0; i < len(data); {
+		r, w := utf8.DecodeRune(data[i:])
+		switch {
+		case r < 0x7f: // JSON has no controls but those between its parts
+			out = append(out, byte(r))
+		case r != utf8.RuneError && shows(r):
+			out = append(out, data[i:i+w]...)
+		case r < 0x10000:
+			out = fmt.Appendf(out, `\u%04x`, r)
+		default:
+			high, low := utf16.EncodeRune(r)
+			out = fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+		}
+		i += w
+	}
+	return out
+}
 
 func visible(s string, text bool) string {
 	if strings.IndexFunc(s, func(r rune) bool { return r == utf8.RuneError || r == '\\' || !shows(r) }) < 0 {

@@ -1,6 +1,7 @@
 package redact_test
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"unicode"
@@ -61,6 +62,31 @@ func TestVisibleLetsNoControlThrough(t *testing.T) {
 	for b := range 256 {
 		checkVisible(t, redact.Visible(string([]byte{byte(b)})))
 		checkVisible(t, redact.Visible(string([]byte{'a', byte(b), 0xc2, 'z'})))
+	}
+}
+
+// What is written as JSON is the same value, and can be seen.
+func TestVisibleJSON(t *testing.T) {
+	for r := rune(0); r <= unicode.MaxRune; r++ {
+		if r >= 0xd800 && r < 0xe000 || r > 0x3400 && r < 0xf900 || r > 0x20000 && r%0x1001 != 0x41 {
+			continue
+		}
+		want := `a"\` + string(r) + "b\n"
+		doc, err := json.Marshal(map[string]string{want: want})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := redact.VisibleJSON(doc)
+		if r < 0xa0 || len(got) == len(doc) { // the others are escapes, and so ASCII
+			checkVisible(t, string(got))
+		}
+		var back map[string]string
+		if err := json.Unmarshal(got, &back); err != nil || len(back) != 1 || back[want] != want {
+			t.Fatalf("%U became %s, which is %q, %v", r, got, back, err)
+		}
+	}
+	if got := string(redact.VisibleJSON([]byte("{\n  \"a\u009b\": \"\xff\u202e\U000e0041 ü\"\n}\n"))); got != "{\n  \"a\\u009b\": \"\\ufffd\\u202e\\udb40\\udc41 ü\"\n}\n" {
+		t.Errorf("it became %q", got)
 	}
 }
 

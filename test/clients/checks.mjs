@@ -67,6 +67,21 @@ const checks = {
     const want = '{"rows":[{"id":7,"title":"ä <b>"}]}';
     need(JSON.stringify(r.structuredContent) === want && JSON.stringify(JSON.parse(textOf(r))) === want, JSON.stringify(r));
   },
+  async pages({ client }) {
+    let rows = [], cursor, pages = 0;
+    do {
+      const r = await client.call("fixture_list", cursor ? { n: 3000, cursor } : { n: 3000 });
+      const text = JSON.parse(textOf(r)), more = r.structuredContent.more;
+      need(!r.isError && JSON.stringify(text.more) === JSON.stringify(more), JSON.stringify(r).slice(0, 300));
+      need(JSON.stringify(text.rows.cols) === '["id","title"]' && text.rows.rows.length === r.structuredContent.rows.length, "the text's table");
+      rows = rows.concat(r.structuredContent.rows);
+      cursor = more.cursor;
+      need(more.parts[0].last === rows.length && more.parts[0].left === 3001 - rows.length && ++pages < 20, JSON.stringify(more));
+    } while (cursor);
+    need(pages > 2 && rows.every((row, i) => row.id === 7 + i), `${pages} pages of ${rows.length} rows`);
+    const wrong = await client.call("fixture_list", { n: 3000, cursor: "AAAA" });
+    need(wrong.isError && /^invalid_args: .*\nhint: /.test(textOf(wrong)), JSON.stringify(wrong));
+  },
   async error({ client }) {
     const r = await client.call("fixture_fail", {});
     need(r.isError && textOf(r) === 'auth_expired: nobody is signed in at "fixture.localhost"\nhint: drawbridge login fixture', JSON.stringify(r));

@@ -106,7 +106,7 @@ func workspace(t *testing.T) string {
 func everyCheck() []string {
 	return []string{
 		"big", "call", "cancel", "close", "elicit_accept", "elicit_cancel", "elicit_decline", "elicit_false", "elicit_never", "elicit_none",
-		"elicit_once", "error", "image", "list", "list_changed", "parallel", "progress", "structured", "timeout", "unknown",
+		"elicit_once", "error", "image", "list", "list_changed", "pages", "parallel", "progress", "structured", "timeout", "unknown",
 	}
 }
 

@@ -32,6 +32,7 @@ func TestGoSDK(t *testing.T) {
 				questions.Go(func() { c.questions(t, version) })
 				questions.Go(func() { connect(t, at, version, false).refused(t, 6, "confirmation_required") })
 				c.results(t)
+				c.pages(t)
 				c.progress(t)
 				c.cancels(t)
 				c.parallel(t)
@@ -167,6 +168,35 @@ func (c *session) results(t *testing.T) {
 	}
 	if _, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: "fixture_nothing"}); err == nil || !strings.Contains(err.Error(), "unknown tool") {
 		t.Errorf("unknown tool: %v", err)
+	}
+}
+
+// pages reads a list that doesn't fit into one answer, by its cursors.
+func (c *session) pages(t *testing.T) {
+	t.Helper()
+	args, last := map[string]any{"n": 3000}, 7-1
+	for pages := range 20 {
+		r := c.call(t, "fixture_list", args)
+		var got struct {
+			Rows []struct{ ID int }
+			More struct{ Cursor string }
+		}
+		raw, err := json.Marshal(r.StructuredContent)
+		if err != nil || json.Unmarshal(raw, &got) != nil || r.IsError || len(got.Rows) == 0 {
+			t.Fatalf("page %d: %v: %.300s", pages, err, words(r))
+		}
+		for _, row := range got.Rows {
+			if last++; row.ID != last {
+				t.Fatalf("row %d, and not %d", row.ID, last)
+			}
+		}
+		if got.More.Cursor == "" {
+			break
+		}
+		args["cursor"] = got.More.Cursor
+	}
+	if last != 3007 {
+		t.Errorf("the last row is %d", last)
 	}
 }
 

@@ -21,6 +21,13 @@ type inspector struct {
 	at                  target
 }
 
+// TestInspector covers what the Inspector's command line can do: it starts, calls one
+// method, prints the result and ends. It tells the server that it has no
+// elicitation, and asks for no progress (its InspectorClient is made with elicit and
+// progress off), has no way to give a call up, and is gone before a list changes: so
+// there is no cancel, no answer to a question and no list_changed here, and progress
+// is what it is told and does not show. A limit for one request can't be set: that it
+// is kept takes a minute to see, so that only DRAWBRIDGE_LONG looks.
 func TestInspector(t *testing.T) {
 	program := filepath.Join(nodejs.Packages(t, "clients"), "@modelcontextprotocol", "inspector", "clients", "cli", "build", "index.js")
 	node, home := nodejs.Node(t), t.TempDir()
@@ -38,8 +45,12 @@ func TestInspector(t *testing.T) {
 				}
 				i.parallel(t)
 				i.image(t)
-				if transport == "http" {
-					i.unconfirmed(t)
+				i.fails(t)
+				i.progress(t)
+				i.big(t)
+				i.unconfirmed(t)
+				if os.Getenv("DRAWBRIDGE_LONG") != "" {
+					i.timeout(t)
 				}
 			})
 		}
@@ -72,14 +83,14 @@ func (i inspector) run(t *testing.T, args ...string) (stdout, stderr string, err
 }
 
 // call calls a tool and reads the result.
-func (i inspector) call(t *testing.T, tool, args string) (r struct {
+func (i inspector) call(t *testing.T, tool, args string, more ...string) (r struct {
 	Content           []struct{ Type, Text, Data, MimeType string }
 	StructuredContent json.RawMessage
 	IsError           bool
 },
 ) {
 	t.Helper()
-	stdout, stderr, err := i.run(t, "--method", "tools/call", "--tool-name", tool, "--tool-args-json", args)
+	stdout, stderr, err := i.run(t, append([]string{"--method", "tools/call", "--tool-name", tool, "--tool-args-json", args}, more...)...)
 	var envelope struct{ Result any }
 	envelope.Result = &r
 	if jsonErr := json.Unmarshal([]byte(stdout), &envelope); jsonErr != nil || (err != nil) != r.IsError || len(r.Content) == 0 {
@@ -118,6 +129,50 @@ func (i inspector) image(t *testing.T) {
 	image := r.Content[len(r.Content)-1]
 	if png, err := base64.StdEncoding.DecodeString(image.Data); err != nil || !strings.HasPrefix(string(png), "\x89PNG") || image.MimeType != "image/png" {
 		t.Errorf("image: %+v", r)
+	}
+}
+
+// fails has a tool that fails, and one that there is not.
+func (i inspector) fails(t *testing.T) {
+	t.Helper()
+	if r := i.call(t, "fixture_fail", "{}"); !r.IsError || r.StructuredContent != nil || !strings.HasPrefix(r.Content[0].Text, "auth_expired: ") {
+		t.Errorf("fail: %+v", r)
+	}
+	stdout, stderr, err := i.run(t, "--method", "tools/call", "--tool-name", "fixture_nothing")
+	if err == nil || !strings.Contains(stderr, "fixture_nothing") {
+		t.Errorf("unknown tool: %v\n%.500s\n%.500s", err, stdout, stderr)
+	}
+}
+
+// progress gives the call a token: the reports that it then gets, and doesn't show,
+// leave the result as it is.
+func (i inspector) progress(t *testing.T) {
+	t.Helper()
+	if r := i.call(t, "fixture_progress", `{"n":5,"ms":5}`, "--tool-metadata", "progressToken=run"); string(r.StructuredContent) != `{"done":true}` {
+		t.Errorf("progress: %s", r.StructuredContent)
+	}
+}
+
+func (i inspector) big(t *testing.T) {
+	t.Helper()
+	var big struct{ Text string }
+	if err := json.Unmarshal(i.call(t, "fixture_big", `{"bytes":4194304}`).StructuredContent, &big); err != nil || len(big.Text) != 4<<20 {
+		t.Errorf("4 MB: %d bytes: %v", len(big.Text), err)
+	}
+}
+
+// timeout waits for the one limit that the command line has for a request, the
+// minute of the SDK below it.
+func (i inspector) timeout(t *testing.T) {
+	t.Helper()
+	stdout, stderr, err := i.run(t, "--method", "tools/call", "--tool-name", "fixture_wait", "--tool-args-json", `{"ms":120000}`)
+	if err == nil || !strings.Contains(strings.ToLower(stderr), "request timed out") {
+		t.Errorf("timeout: %v\n%.500s\n%.500s", err, stdout, stderr)
+	}
+	if i.at.URL != "" { // over stdio the server has ended with its client
+		await(t, "the late call to end", func() bool {
+			return !strings.Contains(string(i.call(t, "fixture_counts", "{}").StructuredContent), `"cancelled":0`)
+		})
 	}
 }
 

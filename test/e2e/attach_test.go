@@ -37,3 +37,16 @@ func TestAttached(t *testing.T) {
 	w.Login("tracker", "alice")
 	harness.Result[issueList](w, "tracker_list", map[string]any{"limit": 1})
 }
+
+// TestAttachedBrowserEndsAfterSending loses the user's browser in the middle of a
+// call that changes data: nobody knows what became of it, and it is not repeated.
+func TestAttachedBrowserEndsAfterSending(t *testing.T) {
+	u := harness.StartUsersBrowser(t)
+	w := harness.New(t, harness.Options{Attach: u.Attach})
+	readyPuppet(w, puppetGrant{})
+	w.Login("puppet", "alice")
+	w.Site.Stall(true)
+	call := sent(t.Context(), w, someone("ann"), comment("ends", write("12", "ends")))
+	u.Kill()
+	wantUnknown(t, w, call.result(), "ends")
+}

@@ -48,7 +48,7 @@ func TestOffersBesideTools(t *testing.T) {
 		t.Errorf("status: %q", got.Values)
 	}
 	connectors, problems := w.Host.Connectors(t.Context(), me)
-	if len(connectors) != 1 || connectors[0].ID != "tracker" || connectors[0].Health.Status != "ok" || len(connectors[0].Tools) != 3 || len(problems) != 0 {
+	if len(connectors) != 1 || connectors[0].ID != "tracker" || connectors[0].Health.Status != "ok" || len(connectors[0].Tools) != 4 || len(problems) != 0 {
 		t.Errorf("connectors %+v, %+v", connectors, problems)
 	}
 	w.Restart() // the rows of reading calls are written by then

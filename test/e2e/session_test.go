@@ -21,6 +21,7 @@ func TestLostLogin(t *testing.T) {
 	for tool, args := range map[string]any{
 		"tracker_list":        map[string]any{},
 		"tracker_get":         map[string]any{"id": 12},
+		"tracker_picture":     map[string]any{"id": 12},
 		"tracker_add_comment": map[string]any{"id": 12, "body": "text"}, // before anybody is asked
 	} {
 		if err := w.WantCode(abi.ErrAuthExpired, tool, args); err.Hint != "drawbridge login tracker" {

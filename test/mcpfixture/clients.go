@@ -20,15 +20,17 @@ func clientTools() []host.ToolDef {
 	}
 	remove := tool("fixture_delete", number("id"), `{"type":"object","properties":{"deleted":{"type":"integer"}},"required":["deleted"]}`)
 	remove.ReadOnly, remove.Destructive, remove.Idempotent = false, true, false
+	big := tool("fixture_big", number("bytes"), `{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`)
+	big.MaxResult = 8 << 20 // all at once: it is there to be large
 	return []host.ToolDef{
 		tool("fixture_add", number("n"), anyObject),
-		tool("fixture_big", number("bytes"), `{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`),
+		big,
 		tool("fixture_counts", noArgs, anyObject),
 		remove,
 		tool("fixture_echo", number("n"), `{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`),
 		tool("fixture_fail", noArgs, anyObject),
 		tool("fixture_image", noArgs, `{"type":"object","properties":{"image":{"type":"string"}},"required":["image"]}`),
-		tool("fixture_list", noArgs, `{"type":"object","properties":{"rows":{"type":"array"}},"required":["rows"]}`),
+		tool("fixture_list", number("n"), `{"type":"object","properties":{"rows":{"type":"array"}},"required":["rows"],"additionalProperties":false}`),
 		tool("fixture_progress", `{"type":"object","properties":{"n":{"type":"integer"},"ms":{"type":"integer"}}}`, anyObject),
 		tool("fixture_remove", noArgs, anyObject),
 		tool("fixture_wait", number("ms"), anyObject),
@@ -63,7 +65,11 @@ func (b *Backend) clientCall(ctx context.Context, name string, r host.CallReques
 	case "image":
 		return picture()
 	case "list":
-		return structured(map[string]any{"rows": []any{map[string]any{"id": 7, "title": "ä <b>"}}})
+		rows := []any{map[string]any{"id": 7, "title": "ä <b>"}}
+		for i := range args.N {
+			rows = append(rows, map[string]any{"id": 8 + i, "title": "ä <b>"})
+		}
+		return structured(map[string]any{"rows": rows})
 	case "progress":
 		for i := range args.N {
 			r.Progress(float64(i+1), float64(args.N), "step")

@@ -30,6 +30,8 @@ const dom = {
   visible: uncurry(Element.prototype.checkVisibility),
   tag: getter(Element.prototype, "localName"),
   shadow: getter(Element.prototype, "shadowRoot"),
+  shadowHost: getter(ShadowRoot.prototype, "host"),
+  slot: getter(Element.prototype, "assignedSlot"),
   outer: getter(Element.prototype, "outerHTML"),
   type: getter(Node.prototype, "nodeType"),
   text: getter(Node.prototype, "textContent"),
@@ -41,6 +43,8 @@ const dom = {
   base: getter(Node.prototype, "baseURI"),
   connected: getter(Node.prototype, "isConnected"),
   inner: getter(HTMLElement.prototype, "innerText"),
+  width: getter(HTMLElement.prototype, "offsetWidth"),
+  height: getter(HTMLElement.prototype, "offsetHeight"),
   frameDocument: getter(HTMLIFrameElement.prototype, "contentDocument"),
   view: getter(Document.prototype, "defaultView"),
   title: getter(Document.prototype, "title"),
@@ -186,6 +190,18 @@ function controlValue(element) {
   return proto ? getter(proto, "value")(element) : null;
 }
 
+// markup is an element's markup without what stands in it of passwords: some pages
+// write into the attribute what is typed.
+function markup(element) {
+  let s = dom.outer(element);
+  for (const e of [element, ...all(element, "input")]) {
+    if (!isPassword(e) || !dom.hasAttr(e, "value")) continue;
+    const own = dom.outer(e); // its quotes are double ones, and none stands in a value
+    s = s.replaceAll(own, () => own.replace(/\svalue="[^"]*"/, ""));
+  }
+  return s;
+}
+
 // tokens lists the values that a page holds for its own requests: hidden fields
 // and meta elements. A page with a form for each of a hundred comments repeats
 // the same few.
@@ -220,7 +236,7 @@ const api = {
     const root = mustResolve(within);
     const e = one(root, selector || (root === document ? "html" : "*"));
     if (!e) throw new Fault("selector_drift", `nothing matches ${quote(selector)}`);
-    const s = dom.outer(e);
+    const s = markup(e);
     return { html: s.slice(0, max), truncated: s.length > max };
   },
 

@@ -41,6 +41,7 @@ const roleOf = (e) => (/^[a-z]{2,20}$/.exec((dom.attr(e, "role") || "").trim().s
 // textOf is the text that an element shows, without what is in secret fields,
 // scripts and hidden parts.
 function textOf(node, left = 400) {
+  if (dom.type(node) === ELEMENT && isSecret(node)) return "";
   let s = "";
   for (let n = dom.first(node); n && s.length < left; n = dom.next(n)) {
     if (dom.type(n) === TEXT) s += dom.value(n);
@@ -67,7 +68,7 @@ function nameOf(e, role) {
   for (const name of [dom.attr(e, "aria-label"), labelsOf(e).map((l) => textOf(l)).join(" "), dom.tag(e) === "img" ? dom.attr(e, "alt") : ""]) {
     if (name && collapse(name)) return collapse(name);
   }
-  if (dom.tag(e) === "input" && role === "button") return collapse(controlValue(e) || "");
+  if (dom.tag(e) === "input" && role === "button" && !isSecret(e)) return collapse(controlValue(e) || "");
   if (CONTENT.has(role)) {
     const text = textOf(e);
     if (text) return text;
@@ -201,12 +202,35 @@ const rectOf = (e) => {
   return toWindow(e, { x: r.left, y: r.top, width: r.width, height: r.height });
 };
 
+// turned reports whether a frame is drawn otherwise than moved: scaled, turned,
+// mirrored. Where in it something is can't be told from where the frame is then.
+function turned(frame) {
+  const r = dom.rect(frame);
+  if (Math.abs(r.width - dom.width(frame)) > 1 || Math.abs(r.height - dom.height(frame)) > 1) return true;
+  for (let n = frame; n; n = parentOf(n)) {
+    const style = getComputedStyle(n);
+    const is = (name, ...plain) => !["", "none", ...plain].includes(style.getPropertyValue(name));
+    if (is("transform") || is("rotate") || is("scale") || is("offset-path") || is("perspective") || is("zoom", "1")) return true;
+  }
+  return false;
+}
+
+const parentOf = (e) => {
+  const up = dom.slot(e) || dom.parent(e);
+  if (up && dom.type(up) === ELEMENT) return up;
+  if (up && dom.type(up) === FRAGMENT) return dom.shadowHost(up);
+  return dom.frameElement(dom.owner(e));
+};
+
 // masks lists what a picture must not show, below root: secret fields, and
 // frames that can't be looked into.
 function masks(root, out = []) {
   for (const e of all(root, "*")) {
     const tag = dom.tag(e), inside = enter(e);
-    if (inside) masks(inside, out);
+    if (inside && dom.type(inside) === DOCUMENT) {
+      const below = masks(inside);
+      out.push(...(below.length && turned(e) ? [rectOf(e)] : below));
+    } else if (inside) masks(inside, out);
     else if (tag === "iframe" || tag === "frame" || tag === "object" || tag === "embed") out.push(rectOf(e));
     if (isSecret(e)) out.push(rectOf(e));
   }

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"encoding/json"
 	"strconv"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
@@ -46,7 +45,6 @@ func list(ctx *sdk.Context, in input) (table, error) {
 	if err != nil {
 		return table{}, err
 	}
-	var t table
-	err = json.Unmarshal(res.Answer.Data["rows"], &t)
-	return t, err
+	names, rows, err := sdk.Cells(res, "rows")
+	return table{names, rows}, err
 }

@@ -63,8 +63,8 @@ func run(ctx *sdk.Context, in input) (output, error) {
 		}
 		out.Answers = append(out.Answers, raw)
 	}
-	ctx.Progress(1, 1, "done")
-	return misbehave(in.Misbehave, out)
+	ctx.Progress(1, 1, "done "+in.Body)
+	return misbehave(in, out)
 }
 
 func one(ctx *sdk.Context, c hostCall, out *output) (any, error) {
@@ -89,7 +89,8 @@ func one(ctx *sdk.Context, c hostCall, out *output) (any, error) {
 	return nil, fmt.Errorf("empty call")
 }
 
-func misbehave(how string, out output) (output, error) {
+func misbehave(in input, out output) (output, error) {
+	how := in.Misbehave
 	switch how {
 	case "":
 		return out, nil
@@ -113,7 +114,7 @@ func misbehave(how string, out output) (output, error) {
 		return out, nil
 	}
 	if code, ok := strings.CutPrefix(how, "claim "); ok {
-		return out, &abi.Error{Code: abi.Code(code), Msg: "made up"}
+		return out, &abi.Error{Code: abi.Code(code), Msg: "made up " + in.Body}
 	}
 	return out, fmt.Errorf("unknown misbehaviour %q", how)
 }

@@ -28,12 +28,15 @@ const (
 	Reply         = "rt.reply"
 	ReplyOnPage   = "rt.reply_on_page"
 	SetStatus     = "rt.set_status"
+	StatusOnPage  = "rt.set_status_on_page"
+	ListQueues    = "rt.list_queues"
 	CreateTicket  = "rt.create_ticket"
+	CreateOnPage  = "rt.create_ticket_on_page"
 )
 
 // IsDestructive reports whether a tool asks a person.
 func IsDestructive(tool string) bool {
-	return !slices.Contains([]string{ListMyTickets, SearchTickets, GetTicket}, tool)
+	return !slices.Contains([]string{ListMyTickets, SearchTickets, GetTicket, ListQueues}, tool)
 }
 
 type object = map[string]any
@@ -122,7 +125,8 @@ func SignedOut(t *testing.T, c Caller, s *Site) {
 	}
 	for tool, args := range map[string]object{
 		ListMyTickets: {}, SearchTickets: {"status": "open"}, GetTicket: {"id": 12}, Comment: {"id": 12, "text": "lost"},
-		Reply: {"id": 12, "text": "lost"}, ReplyOnPage: {"id": 12, "text": "lost"}, SetStatus: {"id": 12, "status": "stalled"}, CreateTicket: {"queue": "General", "subject": "lost", "text": "lost"},
+		Reply: {"id": 12, "text": "lost"}, ReplyOnPage: {"id": 12, "text": "lost"}, SetStatus: {"id": 12, "status": "stalled"}, StatusOnPage: {"id": 12, "status": "stalled"},
+		ListQueues: {}, CreateTicket: {"queue": "General", "subject": "lost", "text": "lost"}, CreateOnPage: {"queue": "General", "queue_id": 1, "subject": "lost", "text": "lost"},
 	} {
 		if hint := fails(t, c, tool, args, abi.ErrAuthExpired); hint != "drawbridge login rt" {
 			t.Errorf("%s: the hint is %q", tool, hint)
@@ -138,7 +142,8 @@ func WithoutRights(t *testing.T, c Caller, s *Site) {
 	before := rawTruth(t, s)
 	for tool, args := range map[string]object{
 		ListMyTickets: {}, SearchTickets: {}, GetTicket: {"id": 12}, Comment: {"id": 12, "text": "not mine"},
-		Reply: {"id": 12, "text": "not mine"}, ReplyOnPage: {"id": 12, "text": "not mine"}, SetStatus: {"id": 12, "status": "stalled"}, CreateTicket: {"queue": "General", "subject": "not mine", "text": "not mine"},
+		Reply: {"id": 12, "text": "not mine"}, ReplyOnPage: {"id": 12, "text": "not mine"}, SetStatus: {"id": 12, "status": "stalled"}, StatusOnPage: {"id": 12, "status": "stalled"},
+		ListQueues: {}, CreateTicket: {"queue": "General", "subject": "not mine", "text": "not mine"}, CreateOnPage: {"queue": "General", "queue_id": 1, "subject": "not mine", "text": "not mine"},
 	} {
 		fails(t, c, tool, args, abi.ErrForbidden)
 	}
@@ -159,6 +164,10 @@ func Missing(t *testing.T, c Caller, s *Site) {
 	fails(t, c, SetStatus, object{"id": 12, "status": "deleted"}, abi.ErrInvalidArgs)
 	fails(t, c, CreateTicket, object{"queue": "No such queue", "subject": "x", "text": "x"}, abi.ErrInvalidArgs)
 	fails(t, c, CreateTicket, object{"queue": "1", "subject": "x", "text": "x"}, abi.ErrInvalidArgs)
+	fails(t, c, StatusOnPage, object{"id": 9999, "status": "open"}, abi.ErrNotFound)
+	fails(t, c, StatusOnPage, object{"id": 12, "status": "deleted"}, abi.ErrInvalidArgs)
+	fails(t, c, CreateOnPage, object{"queue": "No such queue", "queue_id": 1, "subject": "x", "text": "x"}, abi.ErrInvalidArgs)
+	fails(t, c, CreateOnPage, object{"queue": "General", "queue_id": 4, "subject": "x", "text": "x"}, abi.ErrInvalidArgs)
 	unchanged(t, s, before)
 }
 

@@ -2,6 +2,7 @@ package rt
 
 import (
 	"bytes"
+	"encoding/json"
 	"html"
 	"slices"
 	"strings"
@@ -37,30 +38,70 @@ func RepliesOnPage(t *testing.T, c Caller, s *Site, account string, id int) {
 	OneReply(t, before, truthOf(t, s), id, account, Words, typedText)
 }
 
-// SetsStatus moves a ticket to a status and back.
-func SetsStatus(t *testing.T, c Caller, s *Site, account string, id int) {
+// SetsStatus moves a ticket to a status and back, by a tool.
+func SetsStatus(t *testing.T, c Caller, s *Site, tool, account string, id int) {
 	t.Helper()
 	before := truthOf(t, s)
 	was := before.Ticket(id).Status
 	for _, status := range []string{"stalled", was} {
-		must(t, c, SetStatus, object{"id": id, "status": status})
+		must(t, c, tool, object{"id": id, "status": status})
 		after := truthOf(t, s)
 		OneStatus(t, before, after, id, account, status)
 		before = after
 	}
 	raw := rawTruth(t, s)
-	must(t, c, SetStatus, object{"id": id, "status": was}) // as it is already
+	must(t, c, tool, object{"id": id, "status": was}) // as it is already
 	unchanged(t, s, raw)
 }
+
+// Subject is one line with what breaks on the way.
+const subject = "Ärger: e\u0301, <b>שלום</b> & 你好 👩‍👩‍👧‍👦; 100 % + a=b"
 
 // Creates makes a ticket of which everything is as it was given.
 func Creates(t *testing.T, c Caller, s *Site, account string) {
 	t.Helper()
 	before := truthOf(t, s)
-	const subject = "Ärger: e\u0301, <b>שלום</b> & 你好 👩‍👩‍👧‍👦; 100 % + a=b"
 	must(t, c, CreateTicket, object{"queue": "Web Portal", "subject": subject, "text": Words, "requestor": "wchen"})
 	want := rtcompare.Ticket{Queue: "Web Portal", Subject: subject, Status: "new", Owner: "Nobody", Requestors: []string{"wchen"}}
-	OneTicket(t, before, truthOf(t, s), want, account, Words)
+	OneTicket(t, before, truthOf(t, s), want, account, Words, plainText)
+}
+
+// CreatesOnPage makes two by the form, whose editor makes HTML of the text: one
+// for somebody else and one for nobody, which the form begins with neither of.
+func CreatesOnPage(t *testing.T, c Caller, s *Site, account string) {
+	t.Helper()
+	number := queueNumber(t, must(t, c, ListQueues, object{}), "Web Portal")
+	for _, who := range []string{"wei.chen@example.test", ""} {
+		before := truthOf(t, s)
+		args := object{"queue": "Web Portal", "queue_id": number, "subject": subject, "text": Words}
+		want := rtcompare.Ticket{Queue: "Web Portal", Subject: subject, Status: "new", Owner: "Nobody", Requestors: []string{}}
+		if who != "" {
+			args["requestor"], want.Requestors = who, []string{"wchen"}
+		}
+		must(t, c, CreateOnPage, args)
+		OneTicket(t, before, truthOf(t, s), want, account, Words, typedText)
+	}
+}
+
+// QueueNumber finds a queue in a list of them.
+func queueNumber(t *testing.T, list json.RawMessage, name string) int {
+	t.Helper()
+	var out struct {
+		Queues []struct {
+			ID   int
+			Name string
+		}
+	}
+	if err := json.Unmarshal(list, &out); err != nil {
+		t.Fatal(err)
+	}
+	for _, q := range out.Queues {
+		if q.Name == name {
+			return q.ID
+		}
+	}
+	t.Fatalf("no queue %q in %s", name, list)
+	return 0
 }
 
 // Added is what came to a ticket's history; what came to the others, or changed
@@ -158,7 +199,7 @@ func OneStatus(t *testing.T, before, after *rtcompare.Truth, id int, account, st
 
 // OneTicket compares the truth before and after a ticket was created, with want's
 // fields and text as its first message.
-func OneTicket(t *testing.T, before, after *rtcompare.Truth, want rtcompare.Ticket, account, text string) {
+func OneTicket(t *testing.T, before, after *rtcompare.Truth, want rtcompare.Ticket, account, text string, read textOf) {
 	t.Helper()
 	n := len(before.Tickets)
 	if len(after.Tickets) != n+1 {
@@ -169,7 +210,7 @@ func OneTicket(t *testing.T, before, after *rtcompare.Truth, want rtcompare.Tick
 		!slices.Equal(k.Requestors, want.Requestors) || k.Priority != 0 || len(k.CustomFields) != 0 {
 		t.Errorf("the ticket is %+v, want %+v", k, want)
 	}
-	isMessage(t, k.Transactions[0], "Create", account, text, plainText)
+	isMessage(t, k.Transactions[0], "Create", account, text, read)
 	for _, r := range k.Transactions[1:] {
 		if r.Type != "EmailRecord" || r.Author != "RT_System" {
 			t.Errorf("beside it came a %s of %s", r.Type, r.Author)

@@ -57,7 +57,7 @@ func puppetTool(name string, destructive bool) abi.Tool {
 		Name: name, Title: name, Description: "Does what it is told.", Destructive: &destructive,
 		Capabilities: []abi.Capability{abi.CapAct, abi.CapFetch, abi.CapProgress, abi.CapRead, abi.CapScreenshot},
 		Input: json.RawMessage(`{"type":"object","properties":{"id":{"type":"integer"},"text":{"type":"string"},` +
-			`"status":{"type":"string"},"queue":{"type":"string"},"subject":{"type":"string"},"requestor":{"type":"string"},` +
+			`"status":{"type":"string"},"queue":{"type":"string"},"queue_id":{"type":"integer"},"subject":{"type":"string"},"requestor":{"type":"string"},` +
 			`"tolerate":{"type":"boolean"},"calls":{"type":"array","items":{"type":"object"}}},"additionalProperties":false}`),
 		Output: json.RawMessage(`{"type":"object","properties":{"answers":{"type":"array"},"shot":{"type":"string","format":"image"}},"additionalProperties":false}`),
 	}
