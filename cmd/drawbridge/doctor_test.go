@@ -71,7 +71,7 @@ func TestDoctorFindsATakenPort(t *testing.T) {
 	h.wantFault("port", fmt.Sprintf("another program has port %d", port), fmt.Sprintf("^export %s=[0-9]+$", httpPortVar), env)
 	hint := h.diagnose(env)["port"].Hint
 	h.wantWell("port", "is free|any that is free", strings.TrimPrefix(hint, "export ")) // as the hint says
-	cmd := h.command(t.Context(), "drawbridge", "tools") // starts a daemon, which says why it can't
+	cmd := h.command(t.Context(), "drawbridge", "tools")                                // starts a daemon, which says why it can't
 	cmd.Env = append(cmd.Env, env)
 	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), fmt.Sprintf("ended at once: serve: port %d is taken", port)) ||
 		!strings.Contains(string(out), "hint: set "+httpPortVar) {
@@ -223,6 +223,8 @@ func TestDoctorFindsClientsOfAnotherBinary(t *testing.T) {
 	if f, ok := h.diagnose()["client claude"]; ok {
 		t.Errorf("a client that does not know drawbridge: %+v", f)
 	}
+	put(".claude.json", `{"mcpServers": {"drawbridge": {"command": "drawbridge", "args": ["mcp"]}}`)
+	h.wantFault("client claude", "is no JSON that Claude Code could read", "drawbridge mcp --print-config claude|claude mcp add")
 	h.want(exitOK, agree(), "mcp", "--print-config", "cursor", "--write") // as the hint says
 	h.wantWell("client cursor", "drawbridge")
 }
