@@ -98,9 +98,8 @@ func TestWrites(t *testing.T) {
 	r.restored(t)
 	t.Run("comment", func(t *testing.T) { Comments(t, r, r.site, Staff().Name, 12) })
 	t.Run("reply", func(t *testing.T) { Replies(t, r, r.site, Staff().Name, 12) })
-	t.Run("reply on page", func(t *testing.T) { RepliesOnPage(t, r, r.site, Staff().Name, 12) })
 	t.Run("status", func(t *testing.T) { SetsStatus(t, r, r.site, SetStatus, Staff().Name, 12) })
-	t.Run("reply on page of a stalled one", func(t *testing.T) { RepliesOnPage(t, r, r.site, Staff().Name, 1) })
+	t.Run("reply on page", func(t *testing.T) { RepliesOnPage(t, r, r.site, Staff().Name, 1) }) // stalled; Overreaches has an open one
 	t.Run("status on page", func(t *testing.T) { SetsStatus(t, r, r.site, StatusOnPage, Staff().Name, 12) })
 	t.Run("create", func(t *testing.T) { Creates(t, r, r.site, Staff().Name) })
 	t.Run("create on page", func(t *testing.T) { CreatesOnPage(t, r, r.site, Staff().Name) })
