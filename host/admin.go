@@ -259,19 +259,35 @@ func (h *Host) allSettings(rel abi.Release, given map[string]string) (map[string
 	}
 	for name, value := range given {
 		if _, ok := all[name]; !ok {
-			return nil, abi.Errorf(abi.ErrInvalidArgs, "settings", "there is no setting %q, only %q", name, slices.Sorted(maps.Keys(all)))
+			return nil, abi.Errorf(abi.ErrInvalidArgs, "settings", "there is no setting %q, only %s", name, strings.Join(slices.Sorted(maps.Keys(all)), ", "))
 		}
 		all[name] = value
 	}
+	return all, missingSettings(rel, given, all)
+}
+
+// missingSettings names all settings that still need a value, and the command
+// that gives them beside what was given.
+func missingSettings(rel abi.Release, given, all map[string]string) error {
+	var missing []string
+	command := []string{"drawbridge install " + rel.Namespace + "/" + rel.Name}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		command = append(command, "--set "+name+"="+given[name])
+	}
+	asked := map[string]bool{} // connectors of one plugin may share a setting
 	for _, c := range rel.Connectors {
 		for _, s := range c.Settings {
-			if s.Required && all[s.Name] == "" {
-				return nil, abi.Errorf(abi.ErrInvalidArgs, "settings", "setting %q (%s) has no value", s.Name, s.Title).
-					WithHint("drawbridge install %s/%s --set %s=…", rel.Namespace, rel.Name, s.Name)
+			if s.Required && all[s.Name] == "" && !asked[s.Name] {
+				asked[s.Name] = true
+				missing = append(missing, fmt.Sprintf("%q (%s)", s.Name, s.Title))
+				command = append(command, "--set "+s.Name+"=…")
 			}
 		}
 	}
-	return all, nil
+	if len(missing) == 0 {
+		return nil
+	}
+	return abi.Errorf(abi.ErrInvalidArgs, "settings", "these have no value: %s", strings.Join(missing, ", ")).WithHint("%s", strings.Join(command, " "))
 }
 
 // admit scans and compiles a module, and holds what it says of itself against

@@ -78,7 +78,7 @@ func (p *prompt) check(args map[string]string) error {
 		case len(v) > abi.MaxPromptValue || !utf8.ValidString(v):
 			return abi.Errorf(abi.ErrInvalidArgs, "", "argument %q is not text of at most %d bytes", a.Name, abi.MaxPromptValue)
 		case len(a.OneOf) > 0 && !slices.Contains(a.OneOf, v):
-			return abi.Errorf(abi.ErrInvalidArgs, "", "argument %q is %.64q, and not one of %q", a.Name, v, a.OneOf)
+			return abi.Errorf(abi.ErrInvalidArgs, "", "argument %q is %.64q, and none of %s", a.Name, v, strings.Join(a.OneOf, ", "))
 		}
 	}
 	return nil

@@ -150,7 +150,7 @@ func onlyOne(having []string, ref Ref) (string, error) {
 	switch len(having) {
 	case 0:
 		return "", abi.Errorf(abi.ErrNotFound, "", "no registry has a plugin %q", ref.Plugin()).
-			WithHint("drawbridge registry list")
+			WithHint("drawbridge search")
 	case 1:
 		return having[0], nil
 	}

@@ -166,8 +166,15 @@ client to it, paste into its configuration:
   { "mcpServers": { "drawbridge": { "command": %q, "args": ["mcp", "--client", "my-client"],
       "env": { %q: %q, %q: "0" } } } }
 
+Another terminal answers what your client may not, and can use it, too:
+
+  export %s=%s %s=0
+  %s approvals
+  %s tools
+
+The sample tracker is at %s; %s signs in there with %q.
 Interrupt (Ctrl-C) to stop it.
-`, d.exe, platform.HomeVar, d.home, httpPortVar)
+`, d.exe, platform.HomeVar, d.home, httpPortVar, platform.HomeVar, d.home, httpPortVar, d.exe, d.exe, d.site.AppURL(), demoUser, demoPassword())
 	<-ctx.Done()
 	return nil
 }

@@ -269,10 +269,14 @@ func (a *app) checkClients() []finding {
 			continue // it is not in use here
 		}
 		command, ok := c.Command(string(text))
-		if !ok || command == "" {
+		switch {
+		case c.Damaged(string(text)):
+			err = abi.Errorf(abi.ErrInvalidArgs, "", "%q is no JSON that %s could read", file, c.Title)
+		case !ok || command == "":
 			continue
+		default:
+			err = checkCommand(c, file, command, exe)
 		}
-		err = checkCommand(c, file, command, exe)
 		if fault, ok := errors.AsType[*abi.Error](err); ok {
 			err = fault.WithHint("%s", a.mendClient(c, string(text)))
 		}

@@ -223,6 +223,8 @@ func TestDoctorFindsClientsOfAnotherBinary(t *testing.T) {
 	if f, ok := h.diagnose()["client claude"]; ok {
 		t.Errorf("a client that does not know drawbridge: %+v", f)
 	}
+	put(".claude.json", `{"mcpServers": {"drawbridge": {"command": "drawbridge", "args": ["mcp"]}}`)
+	h.wantFault("client claude", "is no JSON that Claude Code could read", "drawbridge mcp --print-config claude|claude mcp add")
 	h.want(exitOK, agree(), "mcp", "--print-config", "cursor", "--write") // as the hint says
 	h.wantWell("client cursor", "drawbridge")
 }

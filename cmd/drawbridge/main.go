@@ -7,11 +7,13 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"os/signal"
 	"syscall"
 
+	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/sandbox"
 )
 
@@ -37,6 +39,9 @@ func (a *app) run(args []string) int {
 	root := a.root()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	if _, told := errors.AsType[*abi.Error](err); err != nil && !told && ctx.Err() != nil {
+		err = errors.New("it was interrupted") // which makes errors of all kinds
+	}
 	if err != nil {
 		a.fail(err)
 	}

@@ -11,6 +11,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/drawbridge-mcp/drawbridge/abi/atomicfile"
+	"github.com/drawbridge-mcp/drawbridge/host/control"
+	"github.com/drawbridge-mcp/drawbridge/host/platform"
 )
 
 // Completion scripts and manual pages are made from the table of commands that the
@@ -62,6 +64,21 @@ func (a *app) manCmd() *cobra.Command {
 			return nil
 		},
 	}
+}
+
+// surroundingsHelp says what the command takes from its environment, and where it
+// keeps its files.
+func surroundingsHelp() string {
+	return "A daemon keeps the environment of what started it: drawbridge stop lets the next\ncommand start another one.\n\n" +
+		"  " + httpPortVar + "       port of MCP over HTTP on 127.0.0.1; 0 takes a free one\n" +
+		"  " + attachVar + "     your own browser to work in, by its address or profile\n" +
+		"  " + logLevelVar + "  what is logged from: debug, info, warn or error\n" +
+		"  " + control.TokenVar + "      token of the client that starts drawbridge mcp\n" +
+		"  " + platform.HomeVar + "       an absolute directory for all files, in place of these\n\n" +
+		"Files, on Linux without XDG variables:\n\n" +
+		"  ~/.config/drawbridge       settings, clients, the audit log's key\n" +
+		"  ~/.local/share/drawbridge  registries, plugins, the browser's profile\n" +
+		"  ~/.local/state/drawbridge  logs, the audit log, the daemon's socket"
 }
 
 // commandsOf lists a command and all below it that a person may run, each before

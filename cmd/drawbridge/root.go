@@ -30,9 +30,12 @@ func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "drawbridge",
 		Short:         "Signed WASM connectors for the web systems you work in, over MCP",
+		Long:          "Signed WASM connectors for the web systems you work in, over MCP\n\n" + surroundingsHelp(),
+		Version:       version,
 		SilenceErrors: true, SilenceUsage: true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true}, // ours is completionCmd
 	}
+	root.SetVersionTemplate("drawbridge {{.Version}}\n")
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)

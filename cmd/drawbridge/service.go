@@ -114,8 +114,13 @@ func (a *app) removeService(ctx context.Context) error {
 		return nil
 	}
 	later := s.tell(ctx, s.Disable)
-	if err := os.Remove(s.file); err != nil {
-		return fmt.Errorf("removing the service's file: %w", err)
+	if len(later) > 0 { // what disables wants the file, which is about to go
+		later = s.spell(s.Leave)
+	}
+	for _, path := range append(s.Links(s.file), s.file) {
+		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("removing the service's file: %w", err)
+		}
 	}
 	a.show(map[string]any{"file": s.file, "removed": true, "later": later}, func(w io.Writer) {
 		fmt.Fprintf(w, "removed %s\n", s.file)
@@ -176,12 +181,17 @@ func (s service) tell(ctx context.Context, commands [][]string) (later []string)
 		if err == nil {
 			continue
 		}
-		for _, c := range commands[i:] {
-			later = append(later, strings.Join(s.words(c), " "))
-		}
-		return later
+		return s.spell(commands[i:])
 	}
 	return nil
+}
+
+// spell writes commands as a person types them.
+func (s service) spell(commands [][]string) (lines []string) {
+	for _, c := range commands {
+		lines = append(lines, strings.Join(s.words(c), " "))
+	}
+	return lines
 }
 
 func (s service) command(ctx context.Context, words []string) *exec.Cmd {

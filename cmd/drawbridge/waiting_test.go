@@ -174,3 +174,29 @@ func (q *shownQuestion) agree() (string, int) {
 	seen, _ := play(q.ctx, q.tty, nil)
 	return seen, q.wait()
 }
+
+// Ctrl-C ends a command that waits, which says that alone.
+func TestInterruptIsSaid(t *testing.T) {
+	h := newHome(t)
+	h.ready(newSite(t, 1))
+	cmd := h.command(t.Context(), "drawbridge", "call", "sample_touch", `{"text":"x"}`)
+	told := &watched{want: "run drawbridge approvals", seen: make(chan struct{})}
+	cmd.Stderr = told
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case <-told.seen:
+	case <-time.After(time.Minute):
+		t.Fatal("it does not wait")
+	}
+	if err := cmd.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err == nil || cmd.ProcessState.ExitCode() != exitError {
+		t.Errorf("it ended with %v", err)
+	}
+	if text := told.text(); !strings.HasSuffix(text, "\ndrawbridge: error: it was interrupted\n") {
+		t.Errorf("it says %q", text)
+	}
+}

@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
+	"strings"
 	"time"
 
 	"github.com/chromedp/cdproto/browser"
@@ -45,6 +47,9 @@ func Launch(ctx context.Context, o Options) (*Browser, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := o.canShow(); err != nil {
+		return nil, err
+	}
 	lock, err := lockProfile(o.ProfileDir)
 	if err != nil {
 		return nil, err
@@ -68,6 +73,20 @@ func Launch(ctx context.Context, o Options) (*Browser, error) {
 		return nil, asError("launch", fmt.Errorf("%w; the browser said: %s", err, proc.said()))
 	}
 	return b, nil
+}
+
+// canShow refuses a window where there is no display, which the browser would say
+// in many words after it had started.
+func (o Options) canShow() error {
+	if o.Headless || runtime.GOOS != "linux" {
+		return nil
+	}
+	for _, v := range environment(o.Display) {
+		if name, value, _ := strings.Cut(v, "="); value != "" && (name == "DISPLAY" || name == "WAYLAND_DISPLAY") {
+			return nil
+		}
+	}
+	return abi.Errorf(abi.ErrUnsupportedAction, "launch", "neither DISPLAY nor WAYLAND_DISPLAY says where a window could be shown")
 }
 
 func (o Options) withDefaults() (Options, error) {

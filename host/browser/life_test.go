@@ -118,8 +118,8 @@ func TestProfile(t *testing.T) {
 
 func TestLaunchErrors(t *testing.T) {
 	for name, o := range map[string]browser.Options{
-		"missing":  {Exec: "/nonexistent/chromium", ProfileDir: t.TempDir()},
-		"silent":   {Exec: "/bin/true", ProfileDir: t.TempDir()},
+		"missing":  {Exec: "/nonexistent/chromium", ProfileDir: t.TempDir(), Headless: true},
+		"silent":   {Exec: "/bin/true", ProfileDir: t.TempDir(), Headless: true},
 		"relative": {ProfileDir: "profile"},
 	} {
 		b, err := browser.Launch(deadline(t), o)
@@ -135,10 +135,31 @@ func TestLaunchErrors(t *testing.T) {
 		if err := os.WriteFile(script, []byte("#!/bin/sh\nexec sleep 600\n"), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		_, err := browser.Launch(ctx, browser.Options{Exec: script, ProfileDir: t.TempDir()})
+		_, err := browser.Launch(ctx, browser.Options{Exec: script, ProfileDir: t.TempDir(), Headless: true})
 		return err
 	}
 	wantCode(t, silent(1), abi.ErrTimeout)
+}
+
+// A window that nobody could see is not begun, nor with the variable of another
+// display than the one that is asked for.
+func TestLaunchWithoutADisplay(t *testing.T) {
+	t.Setenv("WAYLAND_DISPLAY", "")
+	for _, c := range []struct {
+		ours    string
+		display []string
+		code    abi.Code
+	}{
+		{"", nil, abi.ErrUnsupportedAction},
+		{"", []string{"XAUTHORITY=/x"}, abi.ErrUnsupportedAction},
+		{":1", []string{"DISPLAY="}, abi.ErrUnsupportedAction},
+		{":1", nil, abi.ErrBrowserGone}, // it is tried, and there is no such program
+		{"", []string{"WAYLAND_DISPLAY=wayland-1"}, abi.ErrBrowserGone},
+	} {
+		t.Setenv("DISPLAY", c.ours)
+		_, err := browser.Launch(deadline(t), browser.Options{Exec: "/nonexistent/chromium", ProfileDir: t.TempDir(), Display: c.display})
+		wantCode(t, err, c.code)
+	}
 }
 
 func TestCookies(t *testing.T) {

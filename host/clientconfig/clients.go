@@ -5,6 +5,7 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
@@ -260,6 +261,12 @@ func (c Client) Command(text string) (command string, ok bool) {
 		return "", false
 	}
 	return own.Command, true
+}
+
+// Damaged reports whether a configuration that names our server is not even JSON,
+// so that its client can't read it either.
+func (c Client) Damaged(text string) bool {
+	return !c.toml && strings.Contains(text, strconv.Quote(ServerName)) && !json.Valid([]byte(plainJSON(text)))
 }
 
 // jsonEntry is the entry as JSON whose later lines begin with indent.

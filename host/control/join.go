@@ -146,9 +146,12 @@ func (s *Server) joinMCP(w http.ResponseWriter, r *http.Request) {
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
 	s.Logger.InfoContext(ctx, "client joined", slog.String("client", principal.Name))
-	if err := s.Daemon.ServeMCP(ctx, &bufferedConn{Conn: conn, in: buf.Reader}, principal); err != nil {
-		s.Logger.InfoContext(ctx, "client left", slog.String("client", principal.Name), slog.Any("error", err))
+	err = s.Daemon.ServeMCP(ctx, &bufferedConn{Conn: conn, in: buf.Reader}, principal)
+	left := []slog.Attr{slog.String("client", principal.Name)}
+	if err != nil && !errors.Is(err, context.Canceled) { // which is how each one ends
+		left = append(left, slog.Any("error", err))
 	}
+	s.Logger.LogAttrs(ctx, slog.LevelInfo, "client left", left...)
 }
 
 // admit finds out who wants to join.

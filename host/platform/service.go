@@ -29,6 +29,10 @@ type ServiceManager struct {
 	// UID stand for themselves. Each is run in turn.
 	Enable, Disable [][]string
 	Status          []string
+	// Links are files that Enable makes beside the service's, and Leave is what is
+	// still to be told when Disable could not be, and all of them are gone.
+	Links func(file string) []string
+	Leave [][]string
 }
 
 // ServiceManagerOf returns the manager of a system (as runtime.GOOS); ok is false
@@ -41,6 +45,10 @@ func ServiceManagerOf(goos string) (m ServiceManager, ok bool) {
 			Enable:  [][]string{{"systemctl", "--user", "daemon-reload"}, {"systemctl", "--user", "enable", "--now", ServiceUnit}},
 			Disable: [][]string{{"systemctl", "--user", "disable", "--now", ServiceUnit}},
 			Status:  []string{"systemctl", "--user", "is-active", ServiceUnit},
+			Links: func(file string) []string {
+				return []string{filepath.Join(filepath.Dir(file), "default.target.wants", ServiceUnit)}
+			},
+			Leave: [][]string{{"systemctl", "--user", "stop", ServiceUnit}, {"systemctl", "--user", "daemon-reload"}},
 		}, true
 	case "darwin":
 		return ServiceManager{
@@ -48,6 +56,8 @@ func ServiceManagerOf(goos string) (m ServiceManager, ok bool) {
 			Enable:  [][]string{{"launchctl", "bootstrap", "gui/UID", "FILE"}},
 			Disable: [][]string{{"launchctl", "bootout", "gui/UID/" + ServiceLabel}},
 			Status:  []string{"launchctl", "print", "gui/UID/" + ServiceLabel},
+			Links:   func(string) []string { return nil },
+			Leave:   [][]string{{"launchctl", "bootout", "gui/UID/" + ServiceLabel}},
 		}, true
 	}
 	return ServiceManager{}, false

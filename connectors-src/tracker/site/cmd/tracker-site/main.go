@@ -53,6 +53,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 			fmt.Fprintf(stdout, "login     %s / %s\n", u.Login, u.Password)
 		}
 	}
+	fmt.Fprintf(stdout, "settings  --set base_url=%s --set assets_url=%s --set login_url=%s\n", s.AppURL(), s.AssetsURL(), s.IdentityURL())
 	<-ctx.Done()
 	return s.Close()
 }

@@ -9,11 +9,11 @@ import (
 
 func TestRunSaysWhereAndWho(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	out := &cancelOn{text: "bob", cancel: cancel}
+	out := &cancelOn{text: "settings", cancel: cancel}
 	if err := run(ctx, []string{"-app-port=0", "-assets-port=0", "-identity-port=0"}, out, io.Discard); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"http://tracker.localhost:", "http://assets.localhost:", "http://id.localhost:", "alice / Secret-alice-1", "bob / Secret-bob-1"} {
+	for _, want := range []string{"http://tracker.localhost:", "http://assets.localhost:", "http://id.localhost:", "alice / Secret-alice-1", "bob / Secret-bob-1", "--set assets_url=http://assets.localhost:"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in:\n%s", want, out)
 		}
