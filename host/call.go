@@ -172,6 +172,7 @@ func (c *call) begin(ctx context.Context) error {
 func (c *call) open(ctx context.Context) error {
 	var err error
 	if !c.tool.Destructive {
+		c.tool.conn.plugin.module.Prepare(ctx)
 		key := tabKey{c.req.Principal.ID, c.tool.conn.def.ID}
 		c.lease, err = c.host.tabs.reading(ctx, key, c.policy(), func() (*guard.Guard, error) { return c.newGuard(false) })
 		return err

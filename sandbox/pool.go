@@ -103,6 +103,33 @@ func (p *pool) leave(wait chan *worker) {
 	}
 }
 
+// prepare starts the pool's first worker, if there is none. Who asks for one
+// meanwhile gets this one.
+func (p *pool) prepare(ctx context.Context) {
+	p.mu.Lock()
+	first := !p.closed && p.total == 0
+	if first {
+		p.total++
+		p.warming++
+	}
+	p.mu.Unlock()
+	if !first {
+		return
+	}
+	go func() {
+		w, err := p.start(ctx)
+		p.mu.Lock()
+		p.warming--
+		if err == nil {
+			p.offerLocked(w)
+		}
+		p.mu.Unlock()
+		if err != nil {
+			p.lost() // a call meets the same, and says so
+		}
+	}()
+}
+
 // put takes a worker back after a call. One that is not whole, or old, ends.
 //
 //nolint:contextcheck // the next instance is made when the call is over

@@ -354,6 +354,32 @@ func TestOwnWorkerWaitsForNobody(t *testing.T) {
 	}
 }
 
+// A prepared worker is the one that the next call gets, whether it waited for it or
+// not; giving up leaves nothing behind, and a closed sandbox prepares nothing.
+func TestPrepare(t *testing.T) {
+	s := openTest(t, Limits{Workers: 4, DataBytes: testDataBytes})
+	m := guestModule(t, s, wasmtest.Guest(nil, wasmtest.Output(`{}`)))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	m.Prepare(ctx) // nobody wants it any more
+	for range 3 {
+		m.Prepare(t.Context())
+		if _, err := m.Run(t.Context(), Call{Export: ExportCall}); err != nil {
+			t.Fatal(err)
+		}
+		if n := s.liveWorkers(); n != 1 {
+			t.Fatalf("%d workers run, want 1", n)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	m.Prepare(t.Context())
+	if n := s.liveWorkers(); n != 0 {
+		t.Errorf("a closed sandbox has %d workers", n)
+	}
+}
+
 func TestGuestLog(t *testing.T) {
 	lines := &logLines{}
 	s := openTestIn(t, t.TempDir(), Limits{DataBytes: testDataBytes, LogBytes: 100}, slog.New(slog.NewJSONHandler(lines, nil)))

@@ -132,8 +132,8 @@ func readEnvelope(line []byte) (m envelope) {
 	}
 	for d.More() {
 		name, err := d.Token()
-		if err != nil {
-			return m
+		if err != nil || m.id != "" && (name == "result" || name == "error") {
+			return m // what is long is not read: nothing that matters follows
 		}
 		var value json.RawMessage
 		if err := d.Decode(&value); err != nil {
@@ -146,10 +146,6 @@ func readEnvelope(line []byte) (m envelope) {
 			}
 		case "method":
 			_ = json.Unmarshal(value, &m.method) // no text is no method
-		case "result", "error":
-			if m.id != "" {
-				return m
-			}
 		}
 	}
 	return m
