@@ -80,7 +80,7 @@ func (g *guard) check(r *http.Request) (who host.Principal, status int, reason s
 		who, ok = g.auth(token)
 	}
 	if !ok || who == (host.Principal{}) {
-		return host.Principal{}, http.StatusUnauthorized, "missing or unknown token"
+		return host.Principal{}, http.StatusUnauthorized, "missing or unknown token: drawbridge clients add NAME makes one"
 	}
 	return who, 0, ""
 }
