@@ -229,12 +229,24 @@ func (rep *Report) check(r stored, begun map[int64]bool) {
 	}
 }
 
+// ends reads the head file and then the end of the log. A log that had no row when
+// its head was read, and has some now, is looked at again: it has a head as well.
+func (l *Log) ends(ctx context.Context) (h head, headErr error, last head, err error) {
+	for range 2 {
+		h, headErr = readHead(headPath(l.opts.Path), l.keys)
+		last, err = l.read.last(ctx)
+		if err != nil || headErr != nil || h.seq > 0 || last.seq <= 1 {
+			break
+		}
+	}
+	return h, headErr, last, err
+}
+
 // endProblems compares the end of the log with the head file. The head is read
 // first: a row that is written meanwhile makes the log longer, and not short.
 func (l *Log) endProblems(ctx context.Context) ([]Problem, error) {
 	var rep Report
-	h, headErr := readHead(headPath(l.opts.Path), l.keys)
-	last, err := l.read.last(ctx)
+	h, headErr, last, err := l.ends(ctx)
 	if err != nil {
 		return nil, err
 	}
