@@ -42,14 +42,15 @@ func pageWrite() Write {
 	}
 }
 
-// StatusPageWrite is the status by the same form, with no message in it.
+// StatusPageWrite is the status by the same form, with no message in it: another one
+// than statusWrite leaves behind, which would be no change.
 func statusPageWrite() Write {
-	sends := updateOnPage("Comment", field("UpdateType", "private"), field("UpdateContent", ""), field("Status", "stalled"))
+	sends := updateOnPage("Comment", field("UpdateType", "private"), field("UpdateContent", ""), field("Status", "rejected"))
 	return Write{
-		Tool: StatusOnPage, Args: object{"id": 12, "status": "stalled"}, Approved: sends("approved"),
+		Tool: StatusOnPage, Args: object{"id": 12, "status": "rejected"}, Approved: sends("approved"),
 		Happened: func(t *testing.T, before, after *rtcompare.Truth, account string) {
 			t.Helper()
-			OneStatus(t, before, after, 12, account, "stalled")
+			OneStatus(t, before, after, 12, account, "rejected")
 		},
 		Overreaches: []Attack{
 			sends("another ticket", field("id", "76")),
