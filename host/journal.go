@@ -44,7 +44,10 @@ func newJournal(log *audit.Log, logger *slog.Logger) *journal {
 		defer close(j.done)
 		for write := range j.queue {
 			j.pause()
-			j.writeAll(context.Background(), write)
+			carryOut(write)
+			for range len(j.queue) {
+				carryOut(<-j.queue)
+			}
 		}
 	}()
 	return j
@@ -60,22 +63,11 @@ func (j *journal) pause() {
 	}
 }
 
-// writeAll writes one row, and those that wait.
-func (j *journal) writeAll(ctx context.Context, write func(context.Context)) {
-	for {
-		ctx, cancel := context.WithTimeout(ctx, journalTimeout)
-		write(ctx)
-		cancel()
-		select {
-		case next, ok := <-j.queue:
-			if !ok {
-				return
-			}
-			write = next
-		default:
-			return
-		}
-	}
+// carryOut lets write have its time, and no more.
+func carryOut(write func(context.Context)) {
+	ctx, cancel := context.WithTimeout(context.Background(), journalTimeout)
+	defer cancel()
+	write(ctx)
 }
 
 // close writes what waits. No call may be running.

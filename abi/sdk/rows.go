@@ -52,12 +52,16 @@ func (r *Result) Image(as string) (abi.ImageHandle, error) {
 func (r *Result) decode(as string, into any) error {
 	raw, ok := r.Data[as]
 	if !ok {
-		return abi.Errorf(abi.ErrInvalidResult, "decoding", "no step of this trip is called %q", as)
+		return noStep(as)
 	}
 	if err := json.Unmarshal(raw, into); err != nil {
 		return abi.Errorf(abi.ErrInvalidResult, "decoding "+as, "%w", err)
 	}
 	return nil
+}
+
+func noStep(as string) error {
+	return abi.Errorf(abi.ErrInvalidResult, "decoding", "no step of this trip is called %q", as)
 }
 
 // Rows decodes the table of an [Extract] step into structs, by the fields' json
@@ -76,7 +80,7 @@ func Rows[T any](r *Result, as string) ([]T, error) {
 func Cells(r *Result, as string) (cols []string, rows [][]string, err error) {
 	raw := r.Data[as]
 	if raw == nil {
-		return nil, nil, abi.Errorf(abi.ErrInvalidResult, "decoding", "no step of this trip is called %q", as)
+		return nil, nil, noStep(as)
 	}
 	t, err := readTable(raw)
 	if err != nil {
@@ -156,7 +160,7 @@ func readTable(raw json.RawMessage) (t wireTable, err error) {
 func decodeTable[T any](raw json.RawMessage, as string) ([]T, error) {
 	rows := []T{}
 	if raw == nil {
-		return nil, abi.Errorf(abi.ErrInvalidResult, "decoding", "no step of this trip is called %q", as)
+		return nil, noStep(as)
 	}
 	if err := fillTable(raw, reflect.ValueOf(&rows).Elem()); err != nil {
 		return nil, abi.Errorf(abi.ErrInvalidResult, "decoding "+as, "%w", err)
