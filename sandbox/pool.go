@@ -118,15 +118,7 @@ func (p *pool) prepare(ctx context.Context) {
 	}
 	go func() {
 		w, err := p.start(ctx)
-		p.mu.Lock()
-		p.warming--
-		if err == nil {
-			p.offerLocked(w)
-		}
-		p.mu.Unlock()
-		if err != nil {
-			p.lost() // a call meets the same, and says so
-		}
+		p.warmed(w, err) // a call meets the same error, and says so
 	}()
 }
 
@@ -146,18 +138,26 @@ func (p *pool) put(w *worker, whole bool) {
 		return
 	}
 	go func() {
-		err := w.ready(context.Background())
-		p.mu.Lock()
-		p.warming--
-		if err == nil {
-			p.offerLocked(w)
-		}
-		p.mu.Unlock()
-		if err != nil {
-			w.close()
-			p.lost()
-		}
+		p.warmed(w, w.ready(context.Background()))
 	}()
+}
+
+// warmed offers a worker that warming counted, or counts it out if it failed; nil is
+// one that did not start.
+func (p *pool) warmed(w *worker, err error) {
+	p.mu.Lock()
+	p.warming--
+	if err == nil {
+		p.offerLocked(w)
+	}
+	p.mu.Unlock()
+	if err == nil {
+		return
+	}
+	if w != nil {
+		w.close()
+	}
+	p.lost()
 }
 
 // offer gives a ready worker to who waits longest, or keeps it for a while.
