@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/signing"
@@ -31,6 +32,9 @@ type InstallOptions struct {
 	Admit func(context.Context, Review, []byte) error
 	// AllowDowngrade lets a version replace a higher one.
 	AllowDowngrade bool
+	// Locked says that a signed lock file names exactly this version, so that it is
+	// chosen even if it was yanked since: who has it locked keeps it.
+	Locked bool
 	// Again asks for consent even if this very version is installed and whole,
 	// because something else that was consented to changes.
 	Again bool
@@ -181,7 +185,11 @@ func (c *Client) verifyVersion(cat *catalog, ref Ref, lock *Lock, opts InstallOp
 		return nil, err
 	}
 	old := lock.find(ref.Plugin())
-	candidate, err := cat.resolve(ref, lockedVersion(lock, ref))
+	locked := lockedVersion(lock, ref)
+	if opts.Locked {
+		locked = strings.TrimPrefix(ref.Constraint, "=")
+	}
+	candidate, err := cat.resolve(ref, locked)
 	if err != nil {
 		return nil, err
 	}
