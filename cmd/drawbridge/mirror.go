@@ -33,7 +33,7 @@ Machines use it as another address of the same registry, pinned to the same key:
 A mirror expires when the registry's snapshot does, 14 days after it was signed at
 the latest: what is installed runs on, and nothing new is installed until the
 mirror is brought up to date.`,
-		Args: cobra.ExactArgs(2), ValidArgsFunction: a.named("registries.list", "id"),
+		Args: cobra.ExactArgs(2), ValidArgsFunction: thenDirectory(a.named("registries.list", "id")),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := filepath.Abs(args[1])
 			if err != nil {
@@ -59,6 +59,16 @@ mirror is brought up to date.`,
 	cmd.Flags().StringVar(&fingerprint, "fingerprint", "", "of the owner's key, for a registry that is not trusted here")
 	cmd.Flags().StringVar(&lock, "lock", "", "take only the modules that this lock file names")
 	return cmd
+}
+
+// thenDirectory completes the second argument with directories.
+func thenDirectory(first completer) completer {
+	return func(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
+		if len(args) == 1 {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		}
+		return first(cmd, args, word)
+	}
 }
 
 // readLockFile reads a lock file to choose by; nothing is installed by it, so its
