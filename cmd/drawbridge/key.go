@@ -61,7 +61,7 @@ func (a *app) newPassphrase(fd int) signing.Passphrase {
 
 func (a *app) keyCmd() *cobra.Command {
 	cmd := &cobra.Command{Use: "key", Short: "OpenPGP keys for authors and maintainers"}
-	cmd.AddCommand(a.keyNewCmd(), a.keyShowCmd())
+	cmd.AddCommand(a.keyNewCmd(), a.keyShowCmd(), a.keyVerifyCmd())
 	return cmd
 }
 
