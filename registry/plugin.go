@@ -123,15 +123,22 @@ func (c *catalog) release(ref Ref, v Version) (*verified, error) {
 	return &verified{r, data, v.Release.SHA256, signer, v}, nil
 }
 
-// publisher verifies who signed a release. The key's right is judged at the date
-// on which the registry lists the release, because a signature can be backdated.
+// publisher verifies who signed a release. Everything is judged at the date on which
+// the registry first listed the release, which its snapshot key attests: the
+// publisher's right, and whether the key was good. A signature can be backdated, so
+// its own date says nothing; and a key that expires later takes nothing back. A key
+// that was stolen is in the list of revocations, which counts at any date.
 func (c *catalog) publisher(path string, data []byte, n *Namespace, v Version) (signing.Signer, error) {
 	keys := n.publishersAt(v.Published)
 	if len(keys) == 0 {
 		return signing.Signer{}, refuse(abi.ReasonUnknownKey, nil,
 			"namespace %q has no publisher at %s", n.Namespace, v.Published)
 	}
-	verdict, err := c.judge().verify(path, data, Role{Keys: keys, Threshold: 1}, signing.Install)
+	if v.Published.After(c.snapshot.Issued.Time) {
+		return signing.Signer{}, refuse(abi.ReasonMalformed, c.signers,
+			"%q is listed as published at %s, after its snapshot of %s", path, v.Published, c.snapshot.Issued)
+	}
+	verdict, err := judge{c.readBeside, v.Published.Time}.verify(path, data, Role{Keys: keys, Threshold: 1}, signing.Install)
 	if err != nil {
 		return signing.Signer{}, err
 	}
