@@ -19,6 +19,7 @@ type Review struct {
 	Signer   signing.Signer // the publisher
 	Previous *abi.Release   // what is installed now; nil if nothing is
 	Entry    *Entry         // its lock entry
+	Notices  []Notice       // what deserves a second look
 }
 
 // InstallOptions are the caller's part of an install.
@@ -227,6 +228,7 @@ func (c *Client) runnable(v *verified) error {
 // what is installed is damaged, the release is reviewed as if it were new.
 func (c *Client) review(cat *catalog, v *verified, lock *Lock) Review {
 	r := Review{Registry: cat.state.registry(), Release: v.Release, Hash: v.sha256, Signer: v.signer}
+	r.Notices = cat.notices(v, lock, c.cfg.Clock())
 	old := lock.find(v.Namespace + "/" + v.Name)
 	if old == nil {
 		return r
