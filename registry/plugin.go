@@ -86,6 +86,7 @@ type verified struct {
 	bytes  []byte
 	sha256 string
 	signer signing.Signer
+	since  Time // from when on that key may publish here
 	entry  Version
 }
 
@@ -120,7 +121,7 @@ func (c *catalog) release(ref Ref, v Version) (*verified, error) {
 		return nil, refuse(abi.ReasonArtifactRevoked, []signing.Fingerprint{signer.Primary},
 			"%q version %q is revoked: %q", ref.Plugin(), v.Version, a.Reason)
 	}
-	return &verified{r, data, v.Release.SHA256, signer, v}, nil
+	return &verified{r, data, v.Release.SHA256, signer, n.since(signer.Primary, v.Published), v}, nil
 }
 
 // publisher verifies who signed a release. Everything is judged at the date on which
