@@ -23,8 +23,8 @@ func (f *fixture) newAuthor() *signing.SecretKey {
 	return k
 }
 
-// publishAs has the author publish a version at a time after epoch.
-func (f *fixture) publishAs(k Signer, version string, at time.Duration) error {
+// publishAt has the author publish a version at a time after epoch.
+func (f *fixture) publishAt(k Signer, version string, at time.Duration) error {
 	f.t.Helper()
 	f.now = epoch.Add(at)
 	return f.m.Publish(f.t.Context(), f.keys, f.submission(f.releaseOf(version), k))
@@ -35,8 +35,8 @@ func (f *fixture) publishAs(k Signer, version string, at time.Duration) error {
 func TestAuthorsKeyExpiresLater(t *testing.T) {
 	f := newFixture(t)
 	author := f.newAuthor()
-	f.must(f.publishAs(author, "1.1.0", 48*time.Hour))
-	f.must(f.publishAs(author, "1.2.0", authorLife-time.Second))
+	f.must(f.publishAt(author, "1.1.0", 48*time.Hour))
+	f.must(f.publishAt(author, "1.2.0", authorLife-time.Second))
 	f.now = epoch.Add(3 * authorLife)
 	f.must(f.m.Refresh(t.Context(), f.keys))
 	e := f.mustInstall(tracker)
@@ -57,10 +57,10 @@ func TestAuthorsKeyExpiresLater(t *testing.T) {
 func TestBackdatedByAnExpiredKey(t *testing.T) {
 	f := newFixture(t)
 	author := f.newAuthor()
-	f.must(f.publishAs(author, "1.1.0", 48*time.Hour))
+	f.must(f.publishAt(author, "1.1.0", 48*time.Hour))
 	thief := signerAt{author, epoch.Add(72 * time.Hour)}
-	wantRefused(t, f.publishAs(thief, "1.2.0", authorLife), abi.ReasonKeyExpired, author)
-	wantRefused(t, f.publishAs(thief, "1.2.0", 3*authorLife), abi.ReasonKeyExpired, author)
+	wantRefused(t, f.publishAt(thief, "1.2.0", authorLife), abi.ReasonKeyExpired, author)
+	wantRefused(t, f.publishAt(thief, "1.2.0", 3*authorLife), abi.ReasonKeyExpired, author)
 	if _, listed := f.files()["connectors/acme/tracker/1.2.0.json"]; listed {
 		t.Fatal("the registry took it")
 	}

@@ -35,7 +35,7 @@ var allowed = []struct{ pkg, imports string }{
 	{"host/health", "abi/*"},
 	{"host/gate", "abi/* github.com/gowebpki/jcs"},
 	{"host/clients", "abi/* host/platform host/gate"},
-	{"host/clientconfig", "abi/* host/platform"},
+	{"host/clientconfig", "abi/* host/platform github.com/BurntSushi/toml"},
 	{"host/audit", "abi/* host/platform host/redact modernc.org/sqlite"},
 	{"host/browser", "abi/* github.com/chromedp"},
 	{"host/browser/browsertest", "abi/* host/browser"},
