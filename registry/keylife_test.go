@@ -145,6 +145,31 @@ func TestPublishedAfterItsSnapshot(t *testing.T) {
 	f.wantActive("")
 }
 
+// A client that has seen an index knows that what it didn't list wasn't published
+// then: a stolen snapshot key can't put a release into the past, where an author's
+// expired key was good.
+func TestPutIntoThePast(t *testing.T) {
+	f := newFixture(t)
+	author := f.newAuthor()
+	f.must(f.publishAt(author, "1.1.0", 48*time.Hour))
+	f.mustInstall(tracker)
+	f.now = epoch.Add(authorLife - time.Hour)
+	f.must(f.m.Refresh(t.Context(), f.keys))
+	f.mustInstall(tracker)
+	f.now = epoch.Add(2 * authorLife)
+	past := epoch.Add(72 * time.Hour)
+	f.list(f.submission(f.releaseOf("1.2.0"), signerAt{author, past}))
+	f.published("1.2.0", past)
+	_, err := f.install(tracker)
+	wantRefused(t, err, abi.ReasonTampered, f.snapshot)
+	f.wantActive("1.1.0")
+	// Two maintainers' clocks may differ, and a version may be older than the last look.
+	f.published("1.2.0", epoch.Add(authorLife-time.Hour-maxIssueSkew))
+	if e, err := f.install(tracker); err != nil || e.Version != "1.2.0" {
+		t.Errorf("within the clocks' difference: %s, %v", e.Version, err)
+	}
+}
+
 // revokedCertificate is a key's certificate with a revocation of it, made at a date.
 func (f *fixture) revokedCertificate(armored []byte, why packet.ReasonForRevocation, at time.Time) signing.Certificate {
 	f.t.Helper()
