@@ -23,6 +23,7 @@ type Review struct {
 	Entry    *Entry         // its lock entry
 	// Unsound is why what is installed now isn't loaded, such as a revocation.
 	Unsound error
+	Notices []Notice // what deserves a second look
 }
 
 // InstallOptions are the caller's part of an install.
@@ -283,6 +284,7 @@ func (c *Client) runnable(v *verified) error {
 // what is installed is damaged, the release is reviewed as if it were new.
 func (c *Client) review(cat *catalog, v *verified, lock *Lock) Review {
 	r := Review{Registry: cat.state.registry(), Release: v.Release, Hash: v.sha256, Signer: v.signer}
+	r.Notices = cat.notices(v, lock, c.cfg.Clock())
 	old := lock.find(v.Namespace + "/" + v.Name)
 	if old == nil {
 		return r
