@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -98,6 +99,7 @@ type daemon struct {
 	logger  *slog.Logger
 	secrets *redact.Redactor // what it knows stands in no log
 	worker  []string
+	carries fs.FS // what the program carries
 	attach  browser.AttachOptions
 }
 
@@ -120,7 +122,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
-	d := &daemon{started: time.Now(), secrets: redact.New(), control: &control.Server{Version: version}, worker: a.worker, attach: o.attach}
+	d := &daemon{started: time.Now(), secrets: redact.New(), control: &control.Server{Version: version}, worker: a.worker, carries: a.carries(), attach: o.attach}
 	log, err := logfile.Open(logfile.Options{Path: dirs.Journal()})
 	if err != nil {
 		return err
