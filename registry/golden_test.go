@@ -26,6 +26,7 @@ func examples() map[string][2]document {
 	entry := old
 	entry.Version, entry.Snapshot, entry.Release, entry.Module = "1.1.0", 7, hash("c"), hash("d")
 	entry.Signed, entry.Consented, entry.Previous = day(3), day(4), &old
+	entry.Channel, entry.Pinned = Beta, true
 	return map[string][2]document{
 		"root.json": {&Root{
 			typeRoot, Format, "main", 2, day(1), day(30),

@@ -31,8 +31,8 @@ func (c *catalog) index(ref Ref) (*Index, error) {
 	return &x, nil
 }
 
-// choose returns the newest version that ref asks for. Beta and yanked versions
-// are chosen only when they are named; locked is the installed version, which may
+// choose returns the newest version that ref asks for. Beta versions are chosen
+// only when they or their channel are named, yanked ones when they are; locked is the installed version, which may
 // be yanked. There is none if ok is false.
 func choose(x *Index, ref Ref, locked string) (v Version, ok bool, err error) {
 	constraints, err := ref.constraints()
@@ -45,7 +45,7 @@ func choose(x *Index, ref Ref, locked string) (v Version, ok bool, err error) {
 		switch {
 		case constraints != nil && !constraints.Check(parsed):
 		case v.Yanked != "" && v.Version != locked:
-		case !named && (v.Channel != Stable || parsed.Prerelease() != "" && constraints == nil):
+		case !named && ref.Channel != Beta && (v.Channel != Stable || parsed.Prerelease() != "" && constraints == nil):
 		default:
 			return v, true, nil
 		}

@@ -19,20 +19,6 @@ import (
 	"github.com/drawbridge-mcp/drawbridge/signing"
 )
 
-// A keyFlag is the flags that name a secret key and where its passphrase comes
-// from: a prompt, or an inherited file descriptor. It never comes from an
-// argument, the environment or a file.
-type keyFlag struct {
-	path string
-	fd   int
-}
-
-func (k *keyFlag) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&k.path, "key", "", "armored OpenPGP secret key to sign with")
-	cmd.Flags().IntVar(&k.fd, "passphrase-fd", -1, "read the passphrase from this file descriptor instead of asking")
-	_ = cmd.MarkFlagRequired("key") // the flag exists, one line above
-}
-
 // minPassphrase is how many characters a new passphrase has at least. It guards a
 // file that can be copied, so that somebody may try as many as they like.
 const minPassphrase = 12
@@ -73,18 +59,9 @@ func (a *app) newPassphrase(fd int) signing.Passphrase {
 	}
 }
 
-// open reads the secret key.
-func (k *keyFlag) open(a *app) (*signing.SecretKey, error) {
-	armored, err := os.ReadFile(k.path)
-	if err != nil {
-		return nil, fmt.Errorf("reading secret key: %w", err)
-	}
-	return signing.OpenSecretKey(armored, a.passphrase(k.fd))
-}
-
 func (a *app) keyCmd() *cobra.Command {
 	cmd := &cobra.Command{Use: "key", Short: "OpenPGP keys for authors and maintainers"}
-	cmd.AddCommand(a.keyNewCmd(), a.keyShowCmd())
+	cmd.AddCommand(a.keyNewCmd(), a.keyShowCmd(), a.keyVerifyCmd())
 	return cmd
 }
 
