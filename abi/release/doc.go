@@ -16,8 +16,7 @@
 // [Notices] points at texts that may be such orders and may be honest.
 //
 // [Explain] says in plain words what a release may do, and [DiffGrants] what
-// changes with an update, [ExplainUpdate] both of what it may do and of what is
-// said about it; all are shown to a person who decides.
+// changes with an update; both are shown to a person who decides.
 //
 // The package reads no files and knows no registry, signature or setting of an
 // installation. Read manifest.go first, then validate.go.
