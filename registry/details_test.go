@@ -162,7 +162,7 @@ func TestStandingWithoutTheRegistry(t *testing.T) {
 }
 
 // Every way in which what is installed can be wrong is found, and named.
-func TestCheck(t *testing.T) {
+func TestInspect(t *testing.T) {
 	for name, tt := range map[string]struct {
 		damage func(f *fixture, e Entry)
 		what   string // "" if all is well
@@ -208,7 +208,7 @@ func TestCheck(t *testing.T) {
 			f.mustInstall(tracker)
 			f.publish("1.1.0")
 			tt.damage(f, f.mustInstall(tracker))
-			list, err := f.client.Check(t.Context())
+			list, err := f.client.Inspect(t.Context())
 			if err != nil || len(list) != 1 {
 				t.Fatalf("%+v, %v", list, err)
 			}
@@ -246,16 +246,16 @@ func (f *fixture) relock(change func(*Entry)) {
 	f.must(lock.write(f.client.lockPath()))
 }
 
-func TestCheckNamesPlugins(t *testing.T) {
+func TestInspectNamesPlugins(t *testing.T) {
 	f := newFixture(t)
 	f.mustInstall(tracker)
-	if list, err := f.client.Check(t.Context(), "acme/tracker"); err != nil || len(list) != 1 || !list[0].OK() {
+	if list, err := f.client.Inspect(t.Context(), "acme/tracker"); err != nil || len(list) != 1 || !list[0].OK() {
 		t.Errorf("%+v, %v", list, err)
 	}
-	if _, err := f.client.Check(t.Context(), "acme/none"); !errors.Is(err, abi.ErrNotFound) {
+	if _, err := f.client.Inspect(t.Context(), "acme/none"); !errors.Is(err, abi.ErrNotFound) {
 		t.Errorf("one that isn't installed: %v", err)
 	}
 	f.must(os.WriteFile(f.client.lockPath(), []byte("{}"), 0o600))
-	_, err := f.client.Check(t.Context())
+	_, err := f.client.Inspect(t.Context())
 	wantRefused(t, err, abi.ReasonMalformed)
 }

@@ -9,29 +9,29 @@ import (
 	"github.com/drawbridge-mcp/drawbridge/signing"
 )
 
-// A Check is one look at what is installed.
-type Check struct {
+// An Inspection is one look at what is installed.
+type Inspection struct {
 	What string // "release", "module", "revocations", "signature", "previous version"
 	Err  error  // *abi.Error where something is wrong; nil if all is well
 }
 
-// A Checked is a plugin whose every installed byte was looked at.
-type Checked struct {
+// An Inspected is a plugin whose every installed byte was looked at.
+type Inspected struct {
 	Entry  Entry
-	Checks []Check
+	Checks []Inspection
 }
 
 // OK reports whether every check passed.
-func (k Checked) OK() bool {
-	return !slices.ContainsFunc(k.Checks, func(c Check) bool { return c.Err != nil })
+func (k Inspected) OK() bool {
+	return !slices.ContainsFunc(k.Checks, func(c Inspection) bool { return c.Err != nil })
 }
 
-// Check looks at every installed byte again: the bytes in the store against the
+// Inspect looks at every installed byte again: the bytes in the store against the
 // lock file, the revocations, and the release's signature against the registry's
 // verified state. It changes nothing and needs no network. Without plugins
 // ("namespace/name") it looks at all. The error is that of the lock file, or that a
 // plugin isn't installed.
-func (c *Client) Check(ctx context.Context, plugins ...string) ([]Checked, error) {
+func (c *Client) Inspect(ctx context.Context, plugins ...string) ([]Inspected, error) {
 	lock, err := readLock(c.lockPath())
 	if err != nil {
 		return nil, err
@@ -41,18 +41,18 @@ func (c *Client) Check(ctx context.Context, plugins ...string) ([]Checked, error
 			return nil, notInstalled(p)
 		}
 	}
-	list := []Checked{}
+	list := []Inspected{}
 	for _, e := range lock.Plugins {
 		if len(plugins) == 0 || slices.Contains(plugins, e.Plugin()) {
-			list = append(list, c.check(ctx, e))
+			list = append(list, c.inspect(ctx, e))
 		}
 	}
 	return list, nil
 }
 
-func (c *Client) check(ctx context.Context, e Entry) Checked {
-	k := Checked{Entry: e}
-	add := func(what string, err error) { k.Checks = append(k.Checks, Check{what, err}) }
+func (c *Client) inspect(ctx context.Context, e Entry) Inspected {
+	k := Inspected{Entry: e}
+	add := func(what string, err error) { k.Checks = append(k.Checks, Inspection{what, err}) }
 	_, err := c.readRelease(e)
 	add("release", err)
 	add("module", c.checkModule(e))
