@@ -198,6 +198,7 @@ func (q *consent) ask(ctx context.Context, rev registry.Review) error {
 	if rev.Previous != nil {
 		lines = append(lines, "replaces     version "+rev.Previous.Version)
 	}
+	lines = append(lines, noticeLines(rev)...)
 	lines = append(lines, release.Explain(rel, settings)...)
 	title := fmt.Sprintf("Install %s/%s %s?", rel.Namespace, rel.Name, rel.Version)
 	q.shown = settings

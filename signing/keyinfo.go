@@ -27,7 +27,7 @@ type KeyInfo struct {
 // bare, and says what it is as of now. It needs no passphrase. Errors are
 // *abi.Error with [abi.ErrInvalidArgs] or, from the certificate, like Verify's.
 func InspectKey(file []byte, now time.Time) (KeyInfo, error) {
-	if isSecret(file) {
+	if IsSecretKey(file) {
 		e, cert, err := readSecretKey(file)
 		if err != nil {
 			return KeyInfo{}, err
@@ -55,8 +55,8 @@ func (c Certificate) Info(now time.Time) (KeyInfo, error) {
 	return describe(e, c, now), nil
 }
 
-// isSecret reports whether a file begins as a secret key does.
-func isSecret(file []byte) bool {
+// IsSecretKey reports whether a file, armored or bare, begins as a secret key does.
+func IsSecretKey(file []byte) bool {
 	if bytes.HasPrefix(bytes.TrimSpace(file), []byte("-----BEGIN "+armorSecretKey)) {
 		return true
 	}
@@ -121,4 +121,17 @@ func EncryptSecretKey(file []byte, now time.Time, ask Passphrase) ([]byte, error
 		return nil, abi.Errorf(abi.ErrInvalidArgs, "encrypt key", "key %q has secret parts with a passphrase and others without", cert.Fingerprint)
 	}
 	return encryptEntity(e, keyConfig(now), ask)
+}
+
+// ArmorSecretKey returns a secret key file, armored or bare, armored. Nothing in it
+// changes.
+func ArmorSecretKey(file []byte) ([]byte, error) {
+	if _, _, err := readSecretKey(file); err != nil {
+		return nil, err
+	}
+	raw, err := dearmor(file, armorSecretKey)
+	if err != nil {
+		return nil, err
+	}
+	return enarmor(raw, armorSecretKey), nil
 }

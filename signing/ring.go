@@ -2,7 +2,9 @@ package signing
 
 import (
 	"bytes"
+	"slices"
 
+	"github.com/ProtonMail/go-crypto/openpgp/packet"
 	openpgp "github.com/ProtonMail/go-crypto/openpgp/v2"
 )
 
@@ -102,4 +104,38 @@ func readEntity(raw []byte) (*openpgp.Entity, error) {
 func acceptableVersion(e *openpgp.Entity) bool {
 	v := e.PrimaryKey.Version
 	return v == 4 || v == 6
+}
+
+// revocations lists the revocations that c carries, each as the bytes
+// of its packet.
+func (c Certificate) revocations() (list [][]byte) {
+	for raw := c.Raw; len(raw) > 0; {
+		p, rest, err := nextPacket(raw)
+		if err != nil {
+			return list
+		}
+		raw = rest
+		if p.tag == tagSignature && len(p.body) > 1 && isRevocation(p.body[1]) {
+			list = append(list, p.body)
+		}
+	}
+	return list
+}
+
+func isRevocation(kind byte) bool {
+	return slices.Contains([]packet.SignatureType{
+		packet.SigTypeKeyRevocation, packet.SigTypeSubkeyRevocation, packet.SigTypeCertificationRevocation,
+	}, packet.SignatureType(kind))
+}
+
+// KeepsRevocationsOf reports whether c carries every revocation that old does. A
+// copy that lacks one must not take old's place.
+func (c Certificate) KeepsRevocationsOf(old Certificate) bool {
+	mine := c.revocations()
+	for _, r := range old.revocations() {
+		if !slices.ContainsFunc(mine, func(m []byte) bool { return bytes.Equal(m, r) }) {
+			return false
+		}
+	}
+	return true
 }

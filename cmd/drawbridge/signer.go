@@ -2,29 +2,40 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/registry"
 	"github.com/drawbridge-mcp/drawbridge/signing"
+	"github.com/drawbridge-mcp/drawbridge/signing/gpg"
+	"github.com/drawbridge-mcp/drawbridge/signing/keyring"
 )
 
 // signerFlags are the flags that say which key signs, and where its passphrase
 // comes from: a prompt, or an inherited file descriptor. It never comes from an
 // argument, the environment or a file. Every command that signs has them.
 type signerFlags struct {
-	key string
-	fd  int
+	key, gpg string
+	fd       int
 }
 
 // register adds the flags to a command.
-func (s *signerFlags) register(_ *app, cmd *cobra.Command) {
-	cmd.Flags().StringVar(&s.key, "key", "", "armored OpenPGP secret key to sign with")
+func (s *signerFlags) register(a *app, cmd *cobra.Command) {
+	cmd.Flags().StringVar(&s.key, "key", "", "sign with this key: a fingerprint of your keyring, or its last 16 digits, or a secret key file")
+	cmd.Flags().StringVar(&s.gpg, "gpg", "", "sign through gpg, its agent or your smart card, with the key that has this fingerprint")
 	passphraseFlag(cmd, &s.fd)
-	_ = cmd.MarkFlagRequired("key") // the flag exists
+	cmd.MarkFlagsOneRequired("key", "gpg")
+	cmd.MarkFlagsMutuallyExclusive("key", "gpg")
+	cmd.MarkFlagsMutuallyExclusive("passphrase-fd", "gpg") // gpg's agent asks for itself
+	_ = cmd.RegisterFlagCompletionFunc("key", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return a.keysWhere(func(e keyring.Entry) bool { return e.Secret }), cobra.ShellCompDirectiveDefault
+	})
 }
 
 func passphraseFlag(cmd *cobra.Command, fd *int) {
@@ -32,12 +43,66 @@ func passphraseFlag(cmd *cobra.Command, fd *int) {
 }
 
 // open opens the key. ctx bounds what is signed with it, too.
-func (s *signerFlags) open(_ context.Context, a *app) (registry.Signer, error) {
-	armored, err := os.ReadFile(s.key)
-	if err != nil {
-		return nil, fmt.Errorf("reading secret key: %w", err)
+func (s *signerFlags) open(ctx context.Context, a *app) (registry.Signer, error) {
+	if s.gpg != "" {
+		return s.openGPG(ctx, a)
 	}
-	return signing.OpenSecretKey(armored, a.passphrase(s.fd))
+	file, err := s.secretKey(a)
+	if err != nil {
+		return nil, err
+	}
+	return signing.OpenSecretKey(file, a.passphrase(s.fd))
+}
+
+// secretKey reads the file that --key names.
+func (s *signerFlags) secretKey(a *app) ([]byte, error) {
+	if !keyring.IsName(s.key) {
+		file, err := readRegular("secret key", s.key, signing.MaxSecretKey)
+		if e, ok := errors.AsType[*abi.Error](err); ok && errors.Is(err, abi.ErrNotFound) {
+			return nil, e.WithHint("drawbridge key list, for the fingerprints that --key takes")
+		}
+		return file, err
+	}
+	ring, err := a.keyring()
+	if err != nil {
+		return nil, err
+	}
+	e, err := ring.Find(s.key)
+	if err != nil {
+		return nil, err
+	}
+	if !e.Secret {
+		return nil, abi.Errorf(abi.ErrNotFound, "", "the keyring holds only the certificate of %s", e.Fingerprint).
+			WithHint("drawbridge key import FILE, with its secret key; or --gpg %s", e.Fingerprint)
+	}
+	file, _, err := ring.Read(e, time.Now())
+	return file, err
+}
+
+func (s *signerFlags) openGPG(ctx context.Context, a *app) (registry.Signer, error) {
+	fpr, err := signing.ParseFingerprint(s.gpg)
+	if err != nil {
+		return nil, usage(err)
+	}
+	program, err := gpg.Find(a.getenv, a.terminalName())
+	if err != nil {
+		return nil, err
+	}
+	return program.Key(ctx, fpr)
+}
+
+// terminalName is the device of the terminal that a person sits at, or "" where
+// the system doesn't say.
+func (a *app) terminalName() string {
+	t := a.terminal()
+	if t == nil {
+		return ""
+	}
+	name, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", t.Fd()))
+	if err != nil {
+		return ""
+	}
+	return name
 }
 
 // keys opens the maintainer's key, which holds all roles. A registry that keeps
