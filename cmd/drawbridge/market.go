@@ -18,7 +18,7 @@ import (
 func (a *app) searchCmd() *cobra.Command {
 	var q host.SearchQuery
 	cmd := &cobra.Command{
-		Use: "search [WORD]...", Short: "search the trusted registries by name, description, tool or host",
+		Use: "search [WORD]...", Short: "search the trusted registries by name, description, tool or host", Args: cobra.ArbitraryArgs,
 		Long: `Lists the connectors of the trusted registries in which every word is found: in the
 name first, then in the title, the tools and the descriptions. A word that is a host
 or an address, such as jira.example.com, finds what works with it. Without words all
@@ -175,7 +175,7 @@ func stateOf(o host.OutdatedPlugin) string {
 
 func (a *app) verifyCmd() *cobra.Command {
 	return &cobra.Command{
-		Use: "verify [NAME]...", Short: "look at every installed byte again: hashes, signatures, revocations, machine code",
+		Use: "verify [NAME]...", Short: "look at every installed byte again: hashes, signatures, revocations, machine code", Args: cobra.ArbitraryArgs,
 		Long: `Compares what is stored with the lock file, verifies each release's signature against
 the registry's verified state, looks it up in the revocations, and checks the machine
 code that was made of its module. It needs no network and changes nothing.
