@@ -46,15 +46,16 @@ func (h *Host) Verify(ctx context.Context, names []string) ([]VerifiedPlugin, er
 		k.Checks = append(k.Checks, registry.Inspection{What: "machine code", Err: h.opts.Sandbox.Verify(k.Entry.Module.SHA256)})
 		for _, c := range k.Checks {
 			v.OK = v.OK && c.Err == nil
-			v.Checks = append(v.Checks, VerifyCheck{c.What, c.Err == nil, mendable(k.Entry, c)})
+			v.Checks = append(v.Checks, VerifyCheck{c.What, c.Err == nil, Mend(k.Entry, c)})
 		}
 		list = append(list, v)
 	}
 	return list, nil
 }
 
-// mendable is a check's refusal with the command that mends it.
-func mendable(e registry.Entry, c registry.Inspection) *Refusal {
+// Mend is what an inspection found, with the command that mends it; nil if it found
+// nothing.
+func Mend(e registry.Entry, c registry.Inspection) *Refusal {
 	r := refusal(c.Err)
 	switch {
 	case r == nil || r.Hint != "" && c.What != "machine code":

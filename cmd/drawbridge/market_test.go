@@ -121,9 +121,18 @@ func TestVerifyInstalled(t *testing.T) {
 		if code != 5 || len(list2) != 1 || list2[0].OK {
 			t.Errorf("%s: %d, %+v", pattern, code, list2)
 		}
+		if strings.HasPrefix(pattern, "store") {
+			h.run("stop")
+			h.wantFault("installed acme/sample", "^module: .*isn't the one that was verified", "^drawbridge install acme/sample$")
+		}
 		h.want(0, agree(), "install", "acme/sample")
 		h.run("verify")
 	}
+	h.run("stop")
+	if err := os.RemoveAll(filepath.Join(h.work, "reg.git")); err != nil {
+		t.Fatal(err)
+	}
+	h.wantFault("registry team answers", "reg.git", "")
 	if err := os.WriteFile(filepath.Join(h.dirs().Data(), "lock.json"), []byte("{}"), 0o600); err != nil {
 		t.Fatal(err)
 	}
