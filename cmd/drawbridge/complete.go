@@ -28,6 +28,14 @@ func (a *app) named(method, key string) completer {
 	}
 }
 
+// eachNamed is named for a command that takes any number of them.
+func (a *app) eachNamed(method, key string) completer {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		left := slices.DeleteFunc(a.names(cmd.Context(), method, key), func(n string) bool { return slices.Contains(args, n) })
+		return left, noFiles
+	}
+}
+
 // flagNamed is named for the value of a flag, which stands beside any arguments.
 func (a *app) flagNamed(method, key string) completer {
 	return func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
