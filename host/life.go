@@ -89,6 +89,14 @@ func (c *catalog) revocation(plugin string) *abi.Error {
 	return e
 }
 
+// Revoked reports whether a tool, by its listed or its dotted name, is one of a
+// plugin that is installed and must not run any more. A call of it says why.
+func (h *Host) Revoked(tool string) bool {
+	cat := h.catalog.Load()
+	_, runs := cat.tools[tool]
+	return !runs && cat.revoked[tool] != nil
+}
+
 // noteRevoked lets calls of a revoked plugin's tools say so.
 func (c *catalog) noteRevoked(h *Host, plugin string) {
 	e := c.revocation(plugin)
