@@ -132,24 +132,3 @@ func (a *app) removeCmd() *cobra.Command {
 		},
 	}
 }
-
-func (a *app) searchCmd() *cobra.Command {
-	return &cobra.Command{
-		Use: "search [WORD]", Short: "search the trusted registries by name", Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			var list []host.PluginInfo
-			query := strings.Join(args, " ")
-			if err := a.call(cmd.Context(), "plugins.search", control.PluginParams{Query: query}, &list); err != nil {
-				return err
-			}
-			a.show(list, func(w io.Writer) {
-				row(w, "PLUGIN", "VERSION", "REGISTRY")
-				for _, p := range list {
-					row(w, p.Name, p.Version, p.Registry)
-				}
-			})
-			a.ifNone(len(list), "nothing is found; drawbridge registry list says where it was looked for")
-			return nil
-		},
-	}
-}
