@@ -199,7 +199,7 @@ func checkTrust(ctx context.Context, dirs platform.Dirs) []finding {
 				WithHint("drawbridge search")
 			found = append(found, verdict("registry "+r.ID, "", err))
 		default:
-			found = append(found, verdict("registry "+r.ID, fmt.Sprintf("snapshot %d, good until %s", r.Snapshot, r.Expires.Format(time.DateTime)), nil))
+			found = append(found, verdict("registry "+r.ID, snapshotDetail(r, now), nil))
 		}
 	}
 	return append([]finding{clock}, found...)
