@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"time"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
@@ -122,38 +123,27 @@ func (m *made) submission(plugin, version, n int) (registry.Submission, error) {
 	return registry.Submission{Release: data, Signature: sig, Wasm: wasm}, err
 }
 
-// generate makes a registry in dir with real keys and the maintainer's own code.
+// generate makes a registry in dir with real keys and the maintainer's own code. One
+// that was interrupted goes on.
 func generate(ctx context.Context, dir string, s size, progress func(string)) (*made, error) {
-	key, err := newKey()
+	key, err := keyIn(dir)
 	if err != nil {
 		return nil, err
 	}
 	m := &made{Dir: filepath.Join(dir, "registry.git"), key: key, Fingerprint: key.Fingerprint()}
 	all := []registry.Signer{key}
 	keys := registry.Keys{Owners: all, Snapshot: all, Revocation: all}
-	maintainer, err := registry.Init(ctx, m.Dir, registryID, keys, nil)
-	if err == nil {
-		err = maintainer.AddPublisher(ctx, keys, namespace, key.Certificate())
+	maintainer, first := registry.OpenMaintainer(m.Dir, nil), published(dir)
+	if first == 0 {
+		if maintainer, err = registry.Init(ctx, m.Dir, registryID, keys, nil); err == nil {
+			err = maintainer.AddPublisher(ctx, keys, namespace, key.Certificate())
+		}
 	}
 	if err != nil {
 		return nil, err
 	}
-	var waiting []registry.Submission
-	for c := range s.Connectors {
-		for v := range s.Versions {
-			sub, err := m.submission(c, v, s.Module)
-			if err != nil {
-				return nil, err
-			}
-			waiting = append(waiting, sub)
-		}
-		if len(waiting)*s.Module >= batch || c == s.Connectors-1 {
-			if err := maintainer.PublishAll(ctx, keys, waiting); err != nil {
-				return nil, err
-			}
-			waiting = nil
-			progress(fmt.Sprintf("published %d of %d connectors", c+1, s.Connectors))
-		}
+	if err := m.publish(ctx, maintainer, keys, s, first, progress); err != nil {
+		return nil, err
 	}
 	sub, err := m.submission(0, s.Versions, s.Module)
 	if err != nil {
@@ -165,10 +155,50 @@ func generate(ctx context.Context, dir string, s size, progress func(string)) (*
 	return m, err
 }
 
-// newKey makes a key that stands in no file.
-func newKey() (*signing.SecretKey, error) {
-	pass := func(signing.Fingerprint) ([]byte, error) { return []byte("of this run alone"), nil }
-	armored, err := signing.GenerateKey("Bench <bench@example.org>", time.Now().Add(-time.Hour), pass)
+// publish publishes all connectors from the first on.
+func (m *made) publish(ctx context.Context, to *registry.Maintainer, keys registry.Keys, s size, first int, progress func(string)) error {
+	var waiting []registry.Submission
+	for c := first; c < s.Connectors; c++ {
+		for v := range s.Versions {
+			sub, err := m.submission(c, v, s.Module)
+			if err != nil {
+				return err
+			}
+			waiting = append(waiting, sub)
+		}
+		if len(waiting)*s.Module < batch && c != s.Connectors-1 {
+			continue
+		}
+		if err := to.PublishAll(ctx, keys, waiting); err != nil {
+			return err
+		}
+		waiting = nil
+		if err := os.WriteFile(filepath.Join(filepath.Dir(m.Dir), "published"), strconv.AppendInt(nil, int64(c+1), 10), 0o600); err != nil {
+			return err
+		}
+		progress(fmt.Sprintf("published %d of %d connectors", c+1, s.Connectors))
+	}
+	return nil
+}
+
+// published is how many connectors an interrupted run published.
+func published(dir string) int {
+	text, _ := os.ReadFile(filepath.Join(dir, "published")) // none is zero
+	n, _ := strconv.Atoi(string(text))
+	return n
+}
+
+// keyIn is the registry's key, which is made in the first run and is good for it
+// alone.
+func keyIn(dir string) (*signing.SecretKey, error) {
+	pass := func(signing.Fingerprint) ([]byte, error) { return []byte("of this registry alone"), nil }
+	path := filepath.Join(dir, "key")
+	armored, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		if armored, err = signing.GenerateKey("Bench <bench@example.org>", time.Now().Add(-time.Hour), pass); err == nil {
+			err = os.WriteFile(path, armored, 0o600)
+		}
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -107,7 +107,7 @@ func prepare(ctx context.Context, o options, dir string) (*made, error) {
 	if err == nil {
 		return &m, json.Unmarshal(data, &m)
 	}
-	if err := errors.Join(os.RemoveAll(home), os.MkdirAll(home, 0o700)); err != nil {
+	if err := os.MkdirAll(home, 0o700); err != nil {
 		return nil, err
 	}
 	got, err := generated(ctx, home, o.size)

@@ -91,6 +91,6 @@ func (r *report) how() string {
 	return fmt.Sprintf("An install moves %s beside its own module of %s, TLS included: the module is a ref of its own, so that any Git server brings it alone. "+
 		"The registry takes %s on disk; publishing one more version into it takes %s. "+
 		"Modules can't be compressed. All over https from Git's own server on the loopback, which counts; medians of %d rounds, each with everything new, the mirror once. "+
-		"drawbridge is its registry client without compiling the module; krew gets an archive of the same bytes, by the same server. Measured with %s.\n",
+		"drawbridge is its registry client without compiling the module; krew gets an archive of the same bytes, by the same server. A process counts at least the memory of the program that starts it, here this benchmark: equal values in that row mean no more than that. Measured with %s.\n",
 		bytesOf(install.Bytes-float64(r.Module)), bytesOf(float64(r.Module)), bytesOf(float64(r.Repository)), seconds(r.PublishOne), r.Rounds, r.Machine)
 }
