@@ -22,6 +22,16 @@ const transferTimeout = 3 * time.Minute
 // fetch brings one ref of another repository, without its history, under the
 // name to. What arrives is hostile.
 func (r repository) fetch(ctx context.Context, from address, ref, to string) error {
+	return r.fetchAs(ctx, from, ref, to, fetchHow{})
+}
+
+// A fetchHow departs from what installs need.
+type fetchHow struct {
+	whole     bool // with the history
+	unchecked bool // without git's own checks: for looking at what they refuse
+}
+
+func (r repository) fetchAs(ctx context.Context, from address, ref, to string, as fetchHow) error {
 	r.via = from.via
 	timeout, how := gitTimeout, hardLimits
 	if from.via != fromFile {
@@ -34,11 +44,15 @@ func (r repository) fetch(ctx context.Context, from address, ref, to string) err
 	if report != nil {
 		noise = "--progress"
 	}
+	depth := "--depth=1"
+	if as.whole {
+		depth = "--update-shallow" // of a repository that is itself shallow
+	}
 	args := []string{
-		"fetch", noise, "--depth=1", "--no-tags", "--no-recurse-submodules",
+		"fetch", noise, depth, "--no-tags", "--no-recurse-submodules",
 		"--no-write-fetch-head", "--force", "--", from.url, "+" + ref + ":" + to,
 	}
-	cmd := r.command(ctx, args...)
+	cmd := r.command(ctx, append(as.config(), args...)...)
 	if from.via == overHTTPS {
 		extra, err := userSettings(ctx)
 		if err != nil {
@@ -54,6 +68,13 @@ func (r repository) fetch(ctx context.Context, from address, ref, to string) err
 	}
 	if err != nil {
 		return &gitError{args, said.String(), err}
+	}
+	return nil
+}
+
+func (h fetchHow) config() []string {
+	if h.unchecked {
+		return []string{"-c", "transfer.fsckObjects=false", "-c", "fetch.fsckObjects=false"}
 	}
 	return nil
 }
