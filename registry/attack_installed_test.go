@@ -47,11 +47,11 @@ func TestRevokedAfterInstall(t *testing.T) {
 			f.must(err)
 			_, err = f.client.Load("acme/tracker")
 			wantRefused(t, err, c.reason, f.publisher)
-			_, err = f.client.Rollback("acme/tracker")
+			_, err = f.client.Rollback(t.Context(), "acme/tracker", InstallOptions{Consent: yes})
 			if name == "module" {
 				f.must(err)
 				f.wantActive("1.0.0")
-				_, err = f.client.Rollback("acme/tracker")
+				_, err = f.client.Rollback(t.Context(), "acme/tracker", InstallOptions{Consent: yes})
 			}
 			wantRefused(t, err, c.reason, f.publisher)
 		})

@@ -269,7 +269,7 @@ func (c *checker) bring(ctx context.Context, from address, ref, to string) (*obj
 	if ge, ok := errors.AsType[*gitError](err); ok && rejected(ge.stderr) {
 		c.refuse("", fetchError(err, from))
 		if repo, err = c.scratch(ctx, from.via); err == nil {
-			err = repo.fetchAs(ctx, from, ref, to, fetchHow{unchecked: true})
+			err = repo.fetchAs(ctx, from, []string{"+" + ref + ":" + to}, fetchHow{unchecked: true})
 		}
 		if err != nil {
 			return nil, nil //nolint:nilerr // the report has a problem already

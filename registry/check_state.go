@@ -112,7 +112,7 @@ func (c *checker) linked(ctx context.Context, n int64, hash string) (bool, error
 	if err != nil {
 		return false, err
 	}
-	if err := repo.fetchAs(ctx, c.source, c.ref, refIncoming, fetchHow{whole: true}); err != nil {
+	if err := repo.fetchAs(ctx, c.source, []string{"+" + c.ref + ":" + refIncoming}, fetchHow{whole: true}); err != nil {
 		c.refuse("", fetchError(err, c.source))
 		return false, nil
 	}

@@ -29,7 +29,7 @@ func TestInstallUpdateRollback(t *testing.T) {
 		t.Errorf("entry %+v, want 1.0.0 behind it", second)
 	}
 	for _, want := range []string{"1.0.0", "1.1.0"} {
-		back, err := f.client.Rollback("acme/tracker")
+		back, err := f.client.Rollback(t.Context(), "acme/tracker", InstallOptions{Consent: yes})
 		if err != nil || back.Version != want {
 			t.Errorf("rolled back to %q, %v, want %q", back.Version, err, want)
 		}

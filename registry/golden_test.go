@@ -26,6 +26,7 @@ func examples() map[string][2]document {
 	entry := old
 	entry.Version, entry.Snapshot, entry.Release, entry.Module = "1.1.0", 7, hash("c"), hash("d")
 	entry.Signed, entry.Consented, entry.Previous = day(3), day(4), &old
+	entry.Channel, entry.Pinned = Beta, true
 	return map[string][2]document{
 		"root.json": {&Root{
 			typeRoot, Format, "main", 2, day(1), day(30),
@@ -49,6 +50,12 @@ func examples() map[string][2]document {
 			[]Version{{"1.0.0", Stable, day(2), "broken", hash("a")}, {"1.1.0-rc.1", Beta, day(3), "", hash("c")}},
 		}, &Index{}},
 		"lock.json": {&Lock{typeLock, Format, []Entry{entry}}, &Lock{}},
+		"team-lock.json": {&TeamLock{
+			typeTeamLock, Format, "support", 3, day(5),
+			[]TeamRegistry{{"main", "https://git.example/registry.git", key("0")}},
+			[]TeamPlugin{{"main", "acme", "tracker", "1.1.0", hash("c"), hash("d"), key("3"), map[string]string{"base_url": "https://tracker.example"}}},
+		}, &TeamLock{}},
+		"teams.json": {&teams{typeTeams, Format, []Team{{"support", key("6"), "-----BEGIN PGP PUBLIC KEY BLOCK-----\n", day(4), 3, hash("7").SHA256}}}, &teams{}},
 		"state.json": {&state{
 			typeState, Format, "main", "https://git.example/registry.git", key("0"), 2, hash("9").SHA256,
 			[]signing.Fingerprint{key("2")},
@@ -125,6 +132,10 @@ func fresh(d document) document {
 		return &Index{}
 	case *Lock:
 		return &Lock{}
+	case *TeamLock:
+		return &TeamLock{}
+	case *teams:
+		return &teams{}
 	}
 	return &state{}
 }

@@ -81,7 +81,7 @@ func Log(ctx context.Context, opts LogOptions) (*History, error) {
 		if err != nil {
 			return err
 		}
-		if err := repo.fetchAs(ctx, from, ref, refIncoming, fetchHow{whole: true}); err != nil {
+		if err := repo.fetchAs(ctx, from, []string{"+" + ref + ":" + refIncoming}, fetchHow{whole: true}); err != nil {
 			return fetchError(err, from)
 		}
 		objects, err := repo.open(ctx)

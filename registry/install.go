@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/signing"
@@ -17,9 +18,12 @@ type Review struct {
 	Release  abi.Release
 	Hash     string         // sha256 of the release's bytes
 	Signer   signing.Signer // the publisher
-	Previous *abi.Release   // what is installed now; nil if nothing is
+	Channel  Channel        // what it will follow; empty for stable versions alone
+	Previous *abi.Release   // what is installed now; nil if nothing is, or if it can't be read
 	Entry    *Entry         // its lock entry
-	Notices  []Notice       // what deserves a second look
+	// Unsound is why what is installed now isn't loaded, such as a revocation.
+	Unsound error
+	Notices []Notice // what deserves a second look
 }
 
 // InstallOptions are the caller's part of an install.
@@ -32,6 +36,9 @@ type InstallOptions struct {
 	Admit func(context.Context, Review, []byte) error
 	// AllowDowngrade lets a version replace a higher one.
 	AllowDowngrade bool
+	// Locked says that a signed lock file names exactly this version, so that it is
+	// chosen even if it was yanked since: who has it locked keeps it.
+	Locked bool
 	// Again asks for consent even if this very version is installed and whole,
 	// because something else that was consented to changes.
 	Again bool
@@ -76,6 +83,7 @@ type proposal struct {
 	review   Review
 	v        *verified
 	replaces string // hash of the release that is installed; empty if none is
+	channel  Channel
 }
 
 // propose finds and verifies the version that ref means. There is no proposal if
@@ -98,36 +106,79 @@ func (c *Client) propose(ctx context.Context, ref Ref, opts InstallOptions) (*pr
 	var p *proposal
 	var there Entry
 	err = c.withCatalog(ctx, id, func(cat *catalog) error {
-		if p, err = c.proposalOf(cat, ref, lock, opts); err != nil {
+		p, err = c.proposalOf(cat, ref, lock, opts)
+		if old := lock.find(ref.Plugin()); old != nil && ref.Channel == Stable && errors.Is(err, errBelow) {
+			there, err = c.follow(lock, *old, "") // stable versions will come up to it
 			return err
 		}
-		old := lock.find(ref.Plugin())
-		if old == nil || p.replaces != p.v.sha256 || opts.Again {
+		if err != nil {
+			return err
+		}
+		l, whole := c.isThere(p, lock)
+		if !whole || opts.Again {
 			return nil
 		}
-		if l, err := c.load(*old); err == nil {
-			there = *old
-			review := p.review
-			p = nil
-			return opts.admit(ctx, review, l.Wasm)
+		if there, err = c.follow(lock, l.Entry, p.channel); err != nil {
+			return err
 		}
-		return nil
+		review := p.review
+		p = nil
+		return opts.admit(ctx, review, l.Wasm)
 	})
 	return p, there, err
 }
 
+// errBelow is in the chain of an error about a version below the installed one.
+var errBelow = errors.New("a higher version is installed")
+
+// isThere reports whether a proposal is what is installed, and whole.
+func (c *Client) isThere(p *proposal, lock *Lock) (Loaded, bool) {
+	old := lock.find(p.ref.Plugin())
+	if old == nil || p.replaces != p.v.sha256 {
+		return Loaded{}, false
+	}
+	l, err := c.load(*old)
+	return l, err == nil
+}
+
+// follow makes an installed version follow a channel.
+func (c *Client) follow(lock *Lock, e Entry, channel Channel) (Entry, error) {
+	if e.Channel == channel {
+		return e, nil
+	}
+	e.Channel = channel
+	return e, lock.with(e).write(c.lockPath())
+}
+
 // proposalOf verifies the version that ref means in a verified snapshot.
 func (c *Client) proposalOf(cat *catalog, ref Ref, lock *Lock, opts InstallOptions) (*proposal, error) {
+	old := lock.find(ref.Plugin())
+	ref = ref.following(old)
 	v, err := c.verifyVersion(cat, ref, lock, opts)
 	if err != nil {
 		return nil, err
 	}
-	p := &proposal{review: c.review(cat, v, lock), v: v}
+	p := &proposal{review: c.review(cat, v, lock), v: v, channel: channelOf(ref, v.entry, old)}
+	p.review.Channel = p.channel
 	p.ref = Ref{Registry: cat.root.Registry, Namespace: v.Namespace, Name: v.Name, Constraint: "=" + v.Version}
-	if old := lock.find(ref.Plugin()); old != nil {
+	if old != nil {
 		p.replaces = old.Release.SHA256
 	}
 	return p, nil
+}
+
+// channelOf is what a version follows once it is installed: the channel that was
+// asked for, else its own if that is beta, else what was followed before.
+func channelOf(ref Ref, v Version, old *Entry) Channel {
+	switch {
+	case ref.Channel == Stable:
+		return ""
+	case ref.Channel == Beta, v.Channel == Beta:
+		return Beta
+	case old != nil:
+		return old.Channel
+	}
+	return ""
 }
 
 // carryOut installs what was agreed to, if it is still that. The order is the one
@@ -155,6 +206,7 @@ func (c *Client) carryOut(ctx context.Context, agreed *proposal, consented Time,
 			return err
 		}
 		entry = newEntry(cat, now.v, consented, lock.find(agreed.ref.Plugin()))
+		entry.Channel = agreed.channel
 		return c.activate(lock, entry, now.v, wasm)
 	})
 	if err != nil {
@@ -182,12 +234,16 @@ func (c *Client) verifyVersion(cat *catalog, ref Ref, lock *Lock, opts InstallOp
 		return nil, err
 	}
 	old := lock.find(ref.Plugin())
-	candidate, err := cat.resolve(ref, lockedVersion(lock, ref))
+	locked := lockedVersion(lock, ref)
+	if opts.Locked {
+		locked = strings.TrimPrefix(ref.Constraint, "=")
+	}
+	candidate, err := cat.resolve(ref, locked)
 	if err != nil {
 		return nil, err
 	}
 	if old != nil && !opts.AllowDowngrade && compareVersions(candidate.Version.Version, old.Version) < 0 {
-		return nil, refuse(abi.ReasonSnapshotOlder, old.keys(), "version %q of %q is below the installed version %q",
+		return nil, refuseFor(errBelow, abi.ReasonSnapshotOlder, old.keys(), "version %q of %q is below the installed version %q",
 			candidate.Version.Version, ref.Plugin(), old.Version)
 	}
 	v, err := cat.release(ref, candidate.Version)
@@ -237,6 +293,7 @@ func (c *Client) review(cat *catalog, v *verified, lock *Lock) Review {
 		kept := *old
 		r.Previous, r.Entry = &previous, &kept
 	}
+	_, r.Unsound = c.load(*old)
 	return r
 }
 
@@ -248,7 +305,7 @@ func newEntry(cat *catalog, v *verified, consented Time, old *Entry) Entry {
 		Signer: v.signer.Primary, Key: v.signer.Key, Signed: At(v.signer.Created), Consented: consented,
 	}
 	if old != nil {
-		e.Previous = old.withoutPrevious()
+		e.Pinned, e.Previous = old.Pinned, old.withoutPrevious()
 		if old.Release == e.Release {
 			e.Previous = old.Previous
 		}
@@ -256,8 +313,9 @@ func newEntry(cat *catalog, v *verified, consented Time, old *Entry) Entry {
 	return e
 }
 
+// withoutPrevious is what is kept of e behind the version that takes its place.
 func (e Entry) withoutPrevious() *Entry {
-	e.Previous = nil
+	e.Previous, e.Channel, e.Pinned = nil, "", false
 	return &e
 }
 
@@ -296,54 +354,6 @@ func (c *Client) tidy(lock *Lock) {
 	if err != nil && c.cfg.Events.Warning != nil {
 		c.cfg.Events.Warning("", fmt.Sprintf("old files stay in the store: %v", err))
 	}
-}
-
-// Uninstall makes a plugin inactive and removes its files.
-func (c *Client) Uninstall(plugin string) error {
-	return c.exclusive(func() error {
-		lock, err := readLock(c.lockPath())
-		if err != nil {
-			return err
-		}
-		if lock.find(plugin) == nil {
-			return notInstalled(plugin)
-		}
-		next := lock.without(plugin)
-		if err := next.write(c.lockPath()); err != nil {
-			return err
-		}
-		c.tidy(next)
-		return nil
-	})
-}
-
-// Rollback makes the version before the installed one active again, after
-// checking it like Load. Rolling back twice ends where it began.
-func (c *Client) Rollback(plugin string) (Entry, error) {
-	var back Entry
-	err := c.exclusive(func() error {
-		lock, err := readLock(c.lockPath())
-		if err != nil {
-			return err
-		}
-		current := lock.find(plugin)
-		switch {
-		case current == nil:
-			return notInstalled(plugin)
-		case current.Previous == nil:
-			return abi.Errorf(abi.ErrNotFound, "", "there is no version of %q to go back to", plugin)
-		}
-		if _, err := c.load(*current.Previous); err != nil {
-			return err
-		}
-		back = *current.Previous
-		back.Previous = current.withoutPrevious()
-		return lock.with(back).write(c.lockPath())
-	})
-	if err != nil {
-		return Entry{}, err
-	}
-	return back, nil
 }
 
 // Installed lists the active version of every plugin.

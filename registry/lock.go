@@ -35,7 +35,10 @@ type Entry struct {
 	Key       signing.Fingerprint `json:"key"`    // the key or subkey of it that signed
 	Signed    Time                `json:"signed"`
 	Consented Time                `json:"consented"`
-	Previous  *Entry              `json:"previous,omitempty"` // what Rollback goes back to
+	// Channel is what updates follow: empty for stable versions alone.
+	Channel  Channel `json:"channel,omitempty"`
+	Pinned   bool    `json:"pinned,omitempty"`   // updates leave it as it is
+	Previous *Entry  `json:"previous,omitempty"` // what Rollback goes back to; without channel and pin
 }
 
 // Plugin returns "namespace/name".
@@ -69,8 +72,14 @@ func (e Entry) check() error {
 	if !names || !hashes || !e.Signer.Valid() || !e.Key.Valid() {
 		return fmt.Errorf("entry %q version %q", e.Plugin(), e.Version)
 	}
+	if e.Channel != "" && e.Channel != Beta {
+		return fmt.Errorf("entry %q that follows channel %q", e.Plugin(), e.Channel)
+	}
 	if e.Previous == nil {
 		return nil
+	}
+	if e.Previous.Channel != "" || e.Previous.Pinned {
+		return fmt.Errorf("entry %q whose previous version has a channel or a pin", e.Plugin())
 	}
 	if e.Previous.Previous != nil || e.Previous.Plugin() != e.Plugin() || e.Previous.Registry != e.Registry {
 		return fmt.Errorf("entry %q whose previous version doesn't belong to it", e.Plugin())

@@ -40,24 +40,41 @@ type Ref struct {
 	Namespace  string
 	Name       string
 	Constraint string // such as "1.2.3", "~> 1.2" or ">= 1, < 2"; empty for the newest
+	// Channel is what an install follows from now on; empty leaves it as it is.
+	// It comes without a constraint.
+	Channel Channel
 }
 
-// ParseRef reads "[registry:]namespace/name[@constraint]".
+// ParseRef reads "[registry:]namespace/name[@constraint|@channel]".
 func ParseRef(s string) (Ref, error) {
-	bad := func(why string) (Ref, error) {
-		return Ref{}, abi.Errorf(abi.ErrInvalidArgs, "", "plugin %q: %s", s, why).
-			WithHint("drawbridge install NAMESPACE/NAME[@VERSION]")
+	r, err := ParseName(s)
+	if err == nil && r.Namespace == "" {
+		return Ref{}, badName(s, "want NAMESPACE/NAME in lower case")
 	}
+	return r, err
+}
+
+// ParseName is ParseRef that lets the namespace be left out; see [Client.Complete].
+func ParseName(s string) (Ref, error) {
+	bad := func(why string) (Ref, error) { return Ref{}, badName(s, why) }
 	var r Ref
 	head, constraint, pinned := strings.Cut(s, "@")
-	r.Constraint = strings.TrimSpace(constraint)
+	switch c := Channel(strings.TrimSpace(constraint)); c {
+	case Stable, Beta:
+		r.Channel = c
+	default:
+		r.Constraint = string(c)
+	}
 	if id, rest, ok := strings.Cut(head, ":"); ok {
 		if r.Registry, head = id, rest; !validID(id) {
 			return bad("the registry's id isn't one")
 		}
 	}
-	var ok bool
-	if r.Namespace, r.Name, ok = strings.Cut(head, "/"); !ok || !validName(r.Namespace) || !validName(r.Name) {
+	var full bool
+	if r.Namespace, r.Name, full = strings.Cut(head, "/"); !full {
+		r.Namespace, r.Name = "", head
+	}
+	if full && !validName(r.Namespace) || !validName(r.Name) {
 		return bad("want NAMESPACE/NAME in lower case")
 	}
 	if pinned {
@@ -68,8 +85,22 @@ func ParseRef(s string) (Ref, error) {
 	return r, nil
 }
 
+func badName(s, why string) error {
+	return abi.Errorf(abi.ErrInvalidArgs, "", "plugin %q: %s", s, why).
+		WithHint("drawbridge install NAMESPACE/NAME[@VERSION|@CHANNEL]")
+}
+
 // Plugin returns "namespace/name".
 func (r Ref) Plugin() string { return r.Namespace + "/" + r.Name }
+
+// following is r as the installed version means it: what asks for no version and
+// no channel stays on the channel that is followed.
+func (r Ref) following(old *Entry) Ref {
+	if old != nil && r.Channel == "" && (r.Constraint == "" || r.Constraint == "latest") {
+		r.Channel = old.Channel
+	}
+	return r
+}
 
 // constraints parses r.Constraint; nil matches every version.
 func (r Ref) constraints() (version.Constraints, error) {

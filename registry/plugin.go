@@ -31,8 +31,8 @@ func (c *catalog) index(ref Ref) (*Index, error) {
 	return &x, nil
 }
 
-// choose returns the newest version that ref asks for. Beta and yanked versions
-// are chosen only when they are named; locked is the installed version, which may
+// choose returns the newest version that ref asks for. Beta versions are chosen
+// only when they or their channel are named, yanked ones when they are; locked is the installed version, which may
 // be yanked. There is none if ok is false.
 func choose(x *Index, ref Ref, locked string) (v Version, ok bool, err error) {
 	constraints, err := ref.constraints()
@@ -45,7 +45,7 @@ func choose(x *Index, ref Ref, locked string) (v Version, ok bool, err error) {
 		switch {
 		case constraints != nil && !constraints.Check(parsed):
 		case v.Yanked != "" && v.Version != locked:
-		case !named && (v.Channel != Stable || parsed.Prerelease() != "" && constraints == nil):
+		case !named && ref.Channel != Beta && (v.Channel != Stable || parsed.Prerelease() != "" && constraints == nil):
 		default:
 			return v, true, nil
 		}
@@ -124,15 +124,22 @@ func (c *catalog) release(ref Ref, v Version) (*verified, error) {
 	return &verified{r, data, v.Release.SHA256, signer, n.since(signer.Primary, v.Published), v}, nil
 }
 
-// publisher verifies who signed a release. The key's right is judged at the date
-// on which the registry lists the release, because a signature can be backdated.
+// publisher verifies who signed a release. Everything is judged at the date on which
+// the registry first listed the release, which its snapshot key attests: the
+// publisher's right, and whether the key was good. A signature can be backdated, so
+// its own date says nothing; and a key that expires later takes nothing back. A key
+// that was stolen is in the list of revocations, which counts at any date.
 func (c *catalog) publisher(path string, data []byte, n *Namespace, v Version) (signing.Signer, error) {
 	keys := n.publishersAt(v.Published)
 	if len(keys) == 0 {
 		return signing.Signer{}, refuse(abi.ReasonUnknownKey, nil,
 			"namespace %q has no publisher at %s", n.Namespace, v.Published)
 	}
-	verdict, err := c.judge().verify(path, data, Role{Keys: keys, Threshold: 1}, signing.Install)
+	if v.Published.After(c.snapshot.Issued.Time) {
+		return signing.Signer{}, refuse(abi.ReasonMalformed, c.signers,
+			"%q is listed as published at %s, after its snapshot of %s", path, v.Published, c.snapshot.Issued)
+	}
+	verdict, err := judge{c.readBeside, v.Published.Time}.verify(path, data, Role{Keys: keys, Threshold: 1}, signing.Install)
 	if err != nil {
 		return signing.Signer{}, err
 	}

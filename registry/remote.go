@@ -22,7 +22,12 @@ const transferTimeout = 3 * time.Minute
 // fetch brings one ref of another repository, without its history, under the
 // name to. What arrives is hostile.
 func (r repository) fetch(ctx context.Context, from address, ref, to string) error {
-	return r.fetchAs(ctx, from, ref, to, fetchHow{})
+	return r.fetchAs(ctx, from, []string{"+" + ref + ":" + to}, fetchHow{})
+}
+
+// fetchAll is fetch for any number of refspecs; none comes if one isn't there.
+func (r repository) fetchAll(ctx context.Context, from address, refspecs []string) error {
+	return r.fetchAs(ctx, from, refspecs, fetchHow{})
 }
 
 // A fetchHow departs from what installs need.
@@ -31,7 +36,7 @@ type fetchHow struct {
 	unchecked bool // without git's own checks: for looking at what they refuse
 }
 
-func (r repository) fetchAs(ctx context.Context, from address, ref, to string, as fetchHow) error {
+func (r repository) fetchAs(ctx context.Context, from address, refspecs []string, as fetchHow) error {
 	r.via = from.via
 	timeout, how := gitTimeout, hardLimits
 	if from.via != fromFile {
@@ -50,8 +55,9 @@ func (r repository) fetchAs(ctx context.Context, from address, ref, to string, a
 	}
 	args := []string{
 		"fetch", noise, depth, "--no-tags", "--no-recurse-submodules",
-		"--no-write-fetch-head", "--force", "--", from.url, "+" + ref + ":" + to,
+		"--no-write-fetch-head", "--force", "--", from.url,
 	}
+	args = append(args, refspecs...)
 	cmd := r.command(ctx, append(as.config(), args...)...)
 	if from.via == overHTTPS {
 		extra, err := userSettings(ctx)
@@ -86,6 +92,11 @@ type transferKey struct{}
 // of "receiving" and "resolving", percent goes from 0 to 100. report may not block.
 func WithTransfer(ctx context.Context, report func(what string, percent int)) context.Context {
 	return context.WithValue(ctx, transferKey{}, report)
+}
+
+// withoutTransfer returns a context whose fetches tell nothing.
+func withoutTransfer(ctx context.Context) context.Context {
+	return context.WithValue(ctx, transferKey{}, (func(string, int))(nil))
 }
 
 func transferOf(ctx context.Context) func(string, int) {

@@ -129,9 +129,9 @@ func (m *Maintainer) Partial() *Maintainer {
 
 // A PendingChange is one that was put aside.
 type PendingChange struct {
-	Changes  []Change  // what differs from the state in force
-	Missing  []Missing // signatures
-	Complete bool      // it isn't pending any more: the branch has it
+	Changes  []Change  `json:"changes"`  // what differs from the state in force
+	Missing  []Missing `json:"missing"`  // signatures
+	Complete bool      `json:"complete"` // it isn't pending any more: the branch has it
 }
 
 // Pending says what was put aside. The error is abi.ErrNotFound if nothing was.

@@ -63,7 +63,7 @@ func (c *Client) Resolve(ctx context.Context, ref Ref) (Candidate, error) {
 	}
 	var found Candidate
 	err = c.withCatalog(ctx, id, func(cat *catalog) error {
-		found, err = cat.resolve(ref, lockedVersion(lock, ref))
+		found, err = cat.resolve(ref.following(lock.find(ref.Plugin())), lockedVersion(lock, ref))
 		return err
 	})
 	return found, err

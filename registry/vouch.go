@@ -171,10 +171,10 @@ func (e *edit) notRevoked(v signing.Verdict, why string) error {
 
 // A Missing is a file that too few of its keys have signed yet.
 type Missing struct {
-	Path   string
-	Keys   []signing.Fingerprint // that may sign it and have not
-	Signed int                   // how many of the role's keys have
-	Need   int
+	Path   string                `json:"path"`
+	Keys   []signing.Fingerprint `json:"keys"`   // that may sign it and have not
+	Signed int                   `json:"signed"` // how many of the role's keys have
+	Need   int                   `json:"need"`
 }
 
 // missing lists what an edit still needs.
