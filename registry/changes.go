@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -183,7 +184,7 @@ func rootChange(is view) Change {
 		return c
 	}
 	say := func(name string, role Role) string {
-		return name + " " + threshold(role) + " " + joinKeys(role.Keys)
+		return name + threshold(role) + " " + joinKeys(role.Keys)
 	}
 	c.Detail = strings.Join([]string{say("owner", r.Roles.Owner), say("snapshot", r.Roles.Snapshot), say("revocation", r.Roles.Revocation)}, "; ")
 	return c
@@ -193,7 +194,7 @@ func threshold(r Role) string {
 	if len(r.Keys) == 1 {
 		return ""
 	}
-	return string(rune('0'+r.Threshold)) + " of"
+	return fmt.Sprintf(" %d of", r.Threshold)
 }
 
 func joinKeys(keys []signing.Fingerprint) string {

@@ -16,7 +16,13 @@ import (
 func (c *checker) listed(ctx context.Context, ref Ref, old *Index, v Version) error {
 	path := releasePath(ref.Namespace, ref.Name, v.Version)
 	r, err := c.is.release(ref, v)
-	if err != nil {
+	e, _ := errors.AsType[*abi.Error](err)
+	switch {
+	case err == nil:
+	case c.whole && e != nil && (e.Reason == abi.ReasonArtifactRevoked || e.Reason == abi.ReasonKeyRevoked):
+		c.notice(path, string(e.Reason), "%v", err) // it is listed, and nobody gets it
+		return nil
+	default:
 		c.refuse(path, err)
 		return nil
 	}
