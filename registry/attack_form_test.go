@@ -33,5 +33,17 @@ func TestAttacksOnForm(t *testing.T) {
 			},
 			abi.ReasonMalformed, nil,
 		},
+		"a file without an end": {
+			func(f *fixture) {
+				f.tamper(func(m map[string][]byte) { m[indexFile] = make([]byte, abi.MaxMetadata+1) })
+			},
+			abi.ReasonMalformed, nil,
+		},
+		"a name that is an option": {
+			func(f *fixture) {
+				f.tamper(func(m map[string][]byte) { m["connectors/--upload-pack=id/tracker/index.json"] = []byte("{}") })
+			},
+			abi.ReasonMalformed, nil,
+		},
 	})
 }

@@ -1,8 +1,10 @@
 package registry
 
 import (
+	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -183,4 +185,49 @@ func TestInterruptedSweep(t *testing.T) {
 		t.Error("no warning")
 	}
 	f.wantActive("1.0.0")
+}
+
+// What is fetched after a person's yes is what they said yes to, whatever stands
+// under the module's ref by then.
+func TestModuleSwappedWhileAPersonReads(t *testing.T) {
+	f := newFixture(t)
+	_, err := f.client.Install(t.Context(), tracker, InstallOptions{Consent: func(context.Context, Review) error {
+		f.swapArtifact([]byte("\x00asm module of 6.6.6"))
+		return nil
+	}})
+	wantRefused(t, err, abi.ReasonTampered, f.publisher)
+	f.wantActive("")
+}
+
+// What somebody put into the store under the right name counts for nothing: it is
+// replaced at the install, and refused at a load.
+func TestPlantedInTheStore(t *testing.T) {
+	f := newFixture(t)
+	s := f.client.store()
+	f.must(os.MkdirAll(s.dir, 0o700))
+	planted := s.path(hashOf(wasmOf("1.0.0")), extModule)
+	f.must(os.WriteFile(planted, []byte("evil"), 0o600))
+	e := f.mustInstall(tracker)
+	f.wantActive("1.0.0")
+	evil := filepath.Join(t.TempDir(), "evil.wasm")
+	f.must(os.WriteFile(evil, append(wasmOf("1.0.0")[:len(wasmOf("1.0.0"))-1], '6'), 0o600))
+	f.must(os.Remove(s.path(e.Module.SHA256, extModule)))
+	f.must(os.Symlink(evil, s.path(e.Module.SHA256, extModule)))
+	_, err := f.client.Load("acme/tracker")
+	wantRefused(t, err, abi.ReasonTampered, f.publisher)
+}
+
+// Between the check and the use there is nothing to change: the bytes that were
+// hashed are the bytes that Load returns.
+func TestChangedAfterLoad(t *testing.T) {
+	f := newFixture(t)
+	e := f.mustInstall(tracker)
+	l, err := f.client.Load("acme/tracker")
+	f.must(err)
+	f.damage(e.Module.SHA256 + extModule)
+	if hashOf(l.Wasm) != e.Module.SHA256 {
+		t.Error("what was loaded changed with the file")
+	}
+	_, err = f.client.Load("acme/tracker")
+	wantRefused(t, err, abi.ReasonTampered, f.publisher)
 }

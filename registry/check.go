@@ -236,8 +236,8 @@ func (c *checker) run(ctx context.Context) error {
 		return err
 	}
 	defer objects.close()
-	base := objects
-	if base, err = c.bringBase(ctx); err != nil || base == nil {
+	base, err := c.bringBase(ctx)
+	if err != nil || base == nil {
 		return err
 	}
 	defer base.close()

@@ -23,7 +23,7 @@ func (c *checker) state(ctx context.Context) error {
 	}
 	after, err := c.head.ReadFile(snapshotPath)
 	if err != nil {
-		c.refuse(snapshotPath, malformed(snapshotPath, "it is missing"))
+		c.refuse(snapshotPath, malformed(snapshotPath, "it is missing: %w", err))
 		return nil
 	}
 	if c.is, err = verifyCatalog(c.head, c.was.state, c.now); err != nil {

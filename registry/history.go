@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -294,13 +295,12 @@ func otherSnapshotKeys(before *past, root *Root) bool {
 
 func (p *past) view() view { return view{p.snapshot.Files, p.snapshot.Root, p.read} }
 
-// refName is what a ref may be called that is given to git: nothing that it takes
+// refPattern is what a ref may be called that is given to git: nothing that it takes
 // for an option, a range or another part of a refspec.
+var refPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/+-]{0,199}$`)
+
 func checkRefName(ref string) error {
-	ok := len(ref) > 0 && len(ref) <= 200 && !strings.ContainsFunc(ref, func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._/-+", r))
-	})
-	if !ok || strings.ContainsAny(ref[:1], "-./+") || strings.Contains(ref, "..") || strings.Contains(ref, "//") || strings.HasSuffix(ref, ".lock") || strings.HasSuffix(ref, "/") {
+	if !refPattern.MatchString(ref) || strings.Contains(ref, "..") || strings.Contains(ref, "//") || strings.HasSuffix(ref, ".lock") || strings.HasSuffix(ref, "/") {
 		return abi.Errorf(abi.ErrInvalidArgs, "", "%q isn't the name of a branch, tag or commit", ref)
 	}
 	return nil
