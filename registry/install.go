@@ -115,7 +115,7 @@ func (c *Client) propose(ctx context.Context, ref Ref, opts InstallOptions) (*pr
 			return err
 		}
 		l, whole := c.isThere(p, lock)
-		if !whole || opts.Again {
+		if !whole || opts.Again || p.channel == Beta && l.Entry.Channel != Beta {
 			return nil
 		}
 		if there, err = c.follow(lock, l.Entry, p.channel); err != nil {

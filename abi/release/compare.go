@@ -30,12 +30,13 @@ const (
 	Wider    ChangeKind = "wider"    // it may do more: a person has to agree
 	Told     ChangeKind = "told"     // what models or people are told of it, or what it takes a page for, is different: likewise
 	Narrower ChangeKind = "narrower" // it may do less
+	Noted    ChangeKind = "noted"    // worth knowing, and no more than that
 )
 
 // Asks reports whether one of the changes needs a person's yes. Only what takes
 // something away does not: what this version doesn't know how to compare asks.
 func Asks(changes []Change) bool {
-	return slices.ContainsFunc(changes, func(c Change) bool { return c.Kind != Narrower })
+	return slices.ContainsFunc(changes, func(c Change) bool { return c.Kind != Narrower && c.Kind != Noted })
 }
 
 // Compare lists what a release may do more, less or otherwise than the one before

@@ -17,9 +17,17 @@ import (
 func (a *app) installCmd() *cobra.Command {
 	var set []string
 	cmd := &cobra.Command{
-		Use:   "install NAMESPACE/NAME[@VERSION]",
-		Short: "install or update a plugin from a trusted registry, after showing what it may do",
-		Args:  cobra.ExactArgs(1),
+		Use:   "install [REGISTRY:][NAMESPACE/]NAME[@VERSION|@CHANNEL]",
+		Short: "install a plugin from a trusted registry, after showing what it may do",
+		Long: `Installs a plugin, or another version of one that is installed, after a person at
+the terminal has agreed to what it may do. What is installed and may do no more
+than before is not asked about.
+
+The namespace, and the registry, can be left out where only one plugin is meant; a
+plugin is never taken from a registry because another one has none. VERSION is one
+version, or a constraint such as "~> 1.2"; CHANNEL is stable or beta, and is what
+updates follow from then on.`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			settings, err := parseSettings(set)
 			if err == nil {
@@ -47,7 +55,7 @@ func (a *app) installCmd() *cobra.Command {
 
 // badRef refuses what can be no plugin's name before a daemon is asked.
 func badRef(ref string) error {
-	_, err := registry.ParseRef(ref)
+	_, err := registry.ParseName(ref)
 	return usage(err)
 }
 
@@ -113,22 +121,5 @@ func printPlugins(w io.Writer, list []host.PluginInfo, all bool) {
 			cells = append(cells, p.Category)
 		}
 		row(w, cells...)
-	}
-}
-
-func (a *app) removeCmd() *cobra.Command {
-	return &cobra.Command{
-		Use: "remove NAMESPACE/NAME", Short: "remove an installed plugin", Args: cobra.ExactArgs(1),
-		ValidArgsFunction: a.named("plugins.list", "name"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := badRef(args[0]); err != nil {
-				return err
-			}
-			if err := a.call(cmd.Context(), "plugins.remove", control.PluginParams{Ref: args[0]}, nil); err != nil {
-				return err
-			}
-			a.show(map[string]string{"removed": args[0]}, func(w io.Writer) { fmt.Fprintf(w, "%s removed\n", args[0]) })
-			return nil
-		},
 	}
 }

@@ -67,7 +67,7 @@ func (p *parts) build(ctx context.Context, dirs platform.Dirs, d *daemon) (err e
 	}
 	opt := host.Options{
 		Registry: reg, Sandbox: p.box, Gate: p.gate, Audit: p.audit, Redact: secrets, Logger: d.logger, Settings: dirs.SettingsFile(),
-		Wait: gate.MaxWait,
+		Wait: gate.MaxWait, Refresh: d.refresh,
 		Launch: func(ctx context.Context, headless bool) (*browser.Browser, error) {
 			return browser.Launch(ctx, browser.Options{ProfileDir: dirs.Profile(), Headless: headless, Logger: d.logger, Display: displayOf(ctx)})
 		},

@@ -19,6 +19,7 @@ func methods() map[string]method {
 		"registries.add":      addRegistry,
 		"registries.list":     listRegistries,
 		"registries.remove":   removeRegistry,
+		"registries.fetch":    fetchRegistries,
 		"plugins.search":      search,
 		"plugins.info":        pluginInfo,
 		"plugins.names":       pluginNames,
@@ -28,6 +29,10 @@ func methods() map[string]method {
 		"plugins.install":     install,
 		"plugins.list":        listPlugins,
 		"plugins.remove":      removePlugin,
+		"plugins.update":      updatePlugins,
+		"plugins.rollback":    rollbackPlugin,
+		"plugins.pin":         pinPlugin,
+		"plugins.unpin":       unpinPlugin,
 		"health.list":         listHealth,
 		"health.check":        checkHealth,
 		"tools.list":          listTools,
@@ -122,8 +127,8 @@ func removeRegistry(ctx context.Context, r *request) (any, error) {
 	return struct{}{}, r.server.Host.RemoveRegistry(ctx, p.ID)
 }
 
-// PluginParams names a plugin: namespace/name, with @version or @constraint
-// where one is chosen.
+// PluginParams names a plugin: namespace/name, or the name alone, with @version,
+// @constraint or @channel where one is chosen.
 type PluginParams struct {
 	Ref      string            `json:"ref,omitempty"`
 	Settings map[string]string `json:"settings,omitempty"`
@@ -134,21 +139,11 @@ func install(ctx context.Context, r *request) (any, error) {
 	if err := r.params(&p); err != nil {
 		return nil, err
 	}
-	return r.server.Host.Install(r.transfers(ctx), p.Ref, p.Settings, r.ask, func(message string) {
-		_ = r.send(Event{Progress: &Progress{Message: message}}) // the caller may be gone
-	})
+	return r.server.Host.Install(r.transfers(ctx), p.Ref, p.Settings, r.ask, r.tell)
 }
 
 func listPlugins(ctx context.Context, r *request) (any, error) {
 	return r.server.Host.Plugins(ctx)
-}
-
-func removePlugin(ctx context.Context, r *request) (any, error) {
-	var p PluginParams
-	if err := r.params(&p); err != nil {
-		return nil, err
-	}
-	return struct{}{}, r.server.Host.RemovePlugin(ctx, p.Ref)
 }
 
 func listHealth(ctx context.Context, r *request) (any, error) {
