@@ -108,21 +108,6 @@ func (h *Host) RemoveRegistry(ctx context.Context, id string) error {
 // searchRefresh is how long a search waits for a registry's newest snapshot.
 const searchRefresh = 15 * time.Second
 
-// Search lists the plugins of the trusted registries whose name contains text.
-// A registry that can't be reached is searched as it was when it last was.
-func (h *Host) Search(ctx context.Context, text string) ([]PluginInfo, error) {
-	h.refreshAll(ctx)
-	found, err := h.opts.Registry.Search(ctx, text)
-	list := make([]PluginInfo, 0, len(found))
-	for _, c := range found {
-		list = append(list, PluginInfo{Name: c.Plugin(), Version: c.Version.Version, Registry: c.Registry})
-	}
-	if len(list) > 0 {
-		return list, nil // what was refused is told by install
-	}
-	return list, err
-}
-
 // refreshAll fetches the registries' newest snapshots, unless an install is under
 // way: it does so itself.
 func (h *Host) refreshAll(ctx context.Context) {

@@ -51,7 +51,8 @@ type Host struct {
 	health  *health.Monitor
 	values  valueCache
 	catalog atomic.Pointer[catalog]
-	shots   shots // the newest calls' last pictures
+	shots   shots        // the newest calls' last pictures
+	fetched atomic.Int64 // when a search last asked the registries, in Unix nanoseconds
 
 	// Questions are what waits for a person beside the gate's approvals.
 	Questions Questions

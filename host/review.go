@@ -44,6 +44,7 @@ func reviewLines(rev registry.Review, settings map[string]string, changes []rele
 		"signed by    " + rev.Signer.Primary.Grouped(),
 		"registry     " + rev.Registry.ID,
 	}
+	lines = append(lines, noticeLines(rev)...)
 	if rev.Previous == nil {
 		return append(lines, release.Explain(rel, settings)...)
 	}

@@ -38,6 +38,8 @@ type Client struct {
 	cfg  Config
 	mu   sync.Mutex              // one change at a time
 	step func(name string) error // tests fail here; nil otherwise
+
+	markets markets
 }
 
 // New returns a client for a directory, which it makes if it is missing.

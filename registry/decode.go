@@ -173,6 +173,16 @@ func (n *Namespace) publishersAt(t Time) (keys []signing.Fingerprint) {
 	return keys
 }
 
+// since returns from when on a key that may sign at t may do so.
+func (n *Namespace) since(key signing.Fingerprint, t Time) (first Time) {
+	for _, p := range n.Publishers {
+		if p.Key == key && !t.Before(p.From.Time) {
+			first = p.From
+		}
+	}
+	return first
+}
+
 func (x *Index) check() error {
 	if err := head(x.Type, typeIndex, x.Format, x.Registry); err != nil {
 		return err

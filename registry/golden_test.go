@@ -50,6 +50,12 @@ func examples() map[string][2]document {
 			[]Version{{"1.0.0", Stable, day(2), "broken", hash("a")}, {"1.1.0-rc.1", Beta, day(3), "", hash("c")}},
 		}, &Index{}},
 		"lock.json": {&Lock{typeLock, Format, []Entry{entry}}, &Lock{}},
+		"team-lock.json": {&TeamLock{
+			typeTeamLock, Format, "support", 3, day(5),
+			[]TeamRegistry{{"main", "https://git.example/registry.git", key("0")}},
+			[]TeamPlugin{{"main", "acme", "tracker", "1.1.0", hash("c"), hash("d"), key("3"), map[string]string{"base_url": "https://tracker.example"}}},
+		}, &TeamLock{}},
+		"teams.json": {&teams{typeTeams, Format, []Team{{"support", key("6"), "-----BEGIN PGP PUBLIC KEY BLOCK-----\n", day(4), 3, hash("7").SHA256}}}, &teams{}},
 		"state.json": {&state{
 			typeState, Format, "main", "https://git.example/registry.git", key("0"), 2, hash("9").SHA256,
 			[]signing.Fingerprint{key("2")},
@@ -58,6 +64,7 @@ func examples() map[string][2]document {
 			4,
 			[]RevokedKey{{key("4"), "stolen", day(5)}},
 			[]RevokedArtifact{},
+			map[string]seenIndex{"acme/tracker": {"1.1.0", day(4)}},
 		}, &state{}},
 	}
 }
@@ -126,6 +133,10 @@ func fresh(d document) document {
 		return &Index{}
 	case *Lock:
 		return &Lock{}
+	case *TeamLock:
+		return &TeamLock{}
+	case *teams:
+		return &teams{}
 	}
 	return &state{}
 }

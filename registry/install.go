@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/signing"
@@ -22,6 +23,7 @@ type Review struct {
 	Entry    *Entry         // its lock entry
 	// Unsound is why what is installed now isn't loaded, such as a revocation.
 	Unsound error
+	Notices []Notice // what deserves a second look
 }
 
 // InstallOptions are the caller's part of an install.
@@ -34,6 +36,9 @@ type InstallOptions struct {
 	Admit func(context.Context, Review, []byte) error
 	// AllowDowngrade lets a version replace a higher one.
 	AllowDowngrade bool
+	// Locked says that a signed lock file names exactly this version, so that it is
+	// chosen even if it was yanked since: who has it locked keeps it.
+	Locked bool
 	// Again asks for consent even if this very version is installed and whole,
 	// because something else that was consented to changes.
 	Again bool
@@ -229,7 +234,11 @@ func (c *Client) verifyVersion(cat *catalog, ref Ref, lock *Lock, opts InstallOp
 		return nil, err
 	}
 	old := lock.find(ref.Plugin())
-	candidate, err := cat.resolve(ref, lockedVersion(lock, ref))
+	locked := lockedVersion(lock, ref)
+	if opts.Locked {
+		locked = strings.TrimPrefix(ref.Constraint, "=")
+	}
+	candidate, err := cat.resolve(ref, locked)
 	if err != nil {
 		return nil, err
 	}
@@ -275,6 +284,7 @@ func (c *Client) runnable(v *verified) error {
 // what is installed is damaged, the release is reviewed as if it were new.
 func (c *Client) review(cat *catalog, v *verified, lock *Lock) Review {
 	r := Review{Registry: cat.state.registry(), Release: v.Release, Hash: v.sha256, Signer: v.signer}
+	r.Notices = cat.notices(v, lock, c.cfg.Clock())
 	old := lock.find(v.Namespace + "/" + v.Name)
 	if old == nil {
 		return r

@@ -28,6 +28,9 @@ func (c *catalog) index(ref Ref) (*Index, error) {
 		return nil, refuse(abi.ReasonWrongName, c.signers, "%q is the index of %q in registry %q",
 			path, x.Namespace+"/"+x.Name, x.Registry)
 	}
+	if err := c.compareIndex(ref.Plugin(), &x); err != nil {
+		return nil, err
+	}
 	return &x, nil
 }
 
@@ -86,6 +89,7 @@ type verified struct {
 	bytes  []byte
 	sha256 string
 	signer signing.Signer
+	since  Time // from when on that key may publish here
 	entry  Version
 }
 
@@ -120,18 +124,25 @@ func (c *catalog) release(ref Ref, v Version) (*verified, error) {
 		return nil, refuse(abi.ReasonArtifactRevoked, []signing.Fingerprint{signer.Primary},
 			"%q version %q is revoked: %q", ref.Plugin(), v.Version, a.Reason)
 	}
-	return &verified{r, data, v.Release.SHA256, signer, v}, nil
+	return &verified{r, data, v.Release.SHA256, signer, n.since(signer.Primary, v.Published), v}, nil
 }
 
-// publisher verifies who signed a release. The key's right is judged at the date
-// on which the registry lists the release, because a signature can be backdated.
+// publisher verifies who signed a release. Everything is judged at the date on which
+// the registry first listed the release, which its snapshot key attests: the
+// publisher's right, and whether the key was good. A signature can be backdated, so
+// its own date says nothing; and a key that expires later takes nothing back. A key
+// that was stolen is in the list of revocations, which counts at any date.
 func (c *catalog) publisher(path string, data []byte, n *Namespace, v Version) (signing.Signer, error) {
 	keys := n.publishersAt(v.Published)
 	if len(keys) == 0 {
 		return signing.Signer{}, refuse(abi.ReasonUnknownKey, nil,
 			"namespace %q has no publisher at %s", n.Namespace, v.Published)
 	}
-	verdict, err := c.judge().verify(path, data, Role{Keys: keys, Threshold: 1}, signing.Install)
+	if v.Published.After(c.snapshot.Issued.Time) {
+		return signing.Signer{}, refuse(abi.ReasonMalformed, c.signers,
+			"%q is listed as published at %s, after its snapshot of %s", path, v.Published, c.snapshot.Issued)
+	}
+	verdict, err := judge{c.readBeside, v.Published.Time}.verify(path, data, Role{Keys: keys, Threshold: 1}, signing.Install)
 	if err != nil {
 		return signing.Signer{}, err
 	}

@@ -47,20 +47,28 @@ func (c *Client) AddRegistry(ctx context.Context, address string, pinned signing
 	}
 	var added Registry
 	err = c.exclusive(func() error {
-		dir := c.registryDir(from.url)
-		if _, err := readState(filepath.Join(dir, "state.json")); err == nil {
-			return abi.Errorf(abi.ErrInvalidArgs, "", "registry %q is added already", from.url).
-				WithHint("drawbridge registry list")
-		}
-		s, err := c.fetchRegistry(ctx, dir, from, newState(from.url, pinned))
-		if err != nil {
-			_ = os.RemoveAll(dir)
-			return err
-		}
-		added = s.registry()
-		return nil
+		added, err = c.addRegistry(ctx, from, from, pinned, "")
+		return err
 	})
 	return added, err
+}
+
+// addRegistry adds a registry at home, which is fetched from another address now.
+// If id isn't empty, it has to be the registry's. The caller holds the directory.
+func (c *Client) addRegistry(ctx context.Context, home, from address, pinned signing.Fingerprint, id string) (Registry, error) {
+	dir := c.registryDir(home.url)
+	if _, err := readState(filepath.Join(dir, "state.json")); err == nil {
+		return Registry{}, abi.Errorf(abi.ErrInvalidArgs, "", "registry %q is added already", home.url).
+			WithHint("drawbridge registry list")
+	}
+	first := newState(home.url, pinned)
+	first.Registry = id // another one is refused
+	s, err := c.fetchRegistry(ctx, dir, from, first)
+	if err != nil {
+		_ = os.RemoveAll(dir)
+		return Registry{}, err
+	}
+	return s.registry(), nil
 }
 
 // registryDir is named by the URL, because the id is known only after the fetch.
@@ -254,7 +262,7 @@ func (c *Client) refresh(ctx context.Context, id string) (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	from, err := parseAddress(s.URL)
+	from, err := sourceOf(ctx, s.Registry, s.URL)
 	if err != nil {
 		return nil, err
 	}

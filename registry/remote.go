@@ -22,6 +22,11 @@ const transferTimeout = 3 * time.Minute
 // fetch brings one ref of another repository, without its history, under the
 // name to. What arrives is hostile.
 func (r repository) fetch(ctx context.Context, from address, ref, to string) error {
+	return r.fetchAll(ctx, from, []string{"+" + ref + ":" + to})
+}
+
+// fetchAll is fetch for any number of refspecs; none comes if one isn't there.
+func (r repository) fetchAll(ctx context.Context, from address, refspecs []string) error {
 	r.via = from.via
 	timeout, how := gitTimeout, hardLimits
 	if from.via != fromFile {
@@ -36,8 +41,9 @@ func (r repository) fetch(ctx context.Context, from address, ref, to string) err
 	}
 	args := []string{
 		"fetch", noise, "--depth=1", "--no-tags", "--no-recurse-submodules",
-		"--no-write-fetch-head", "--force", "--", from.url, "+" + ref + ":" + to,
+		"--no-write-fetch-head", "--force", "--", from.url,
 	}
+	args = append(args, refspecs...)
 	cmd := r.command(ctx, args...)
 	if from.via == overHTTPS {
 		extra, err := userSettings(ctx)
@@ -65,6 +71,11 @@ type transferKey struct{}
 // of "receiving" and "resolving", percent goes from 0 to 100. report may not block.
 func WithTransfer(ctx context.Context, report func(what string, percent int)) context.Context {
 	return context.WithValue(ctx, transferKey{}, report)
+}
+
+// withoutTransfer returns a context whose fetches tell nothing.
+func withoutTransfer(ctx context.Context) context.Context {
+	return context.WithValue(ctx, transferKey{}, (func(string, int))(nil))
 }
 
 func transferOf(ctx context.Context) func(string, int) {

@@ -41,6 +41,31 @@ func dearmor(data []byte, blockType string) ([]byte, error) {
 	return decodeBody(body)
 }
 
+// dearmorBlocks is dearmor for any number of armored blocks, one after the other.
+func dearmorBlocks(data []byte, blockType string) ([]byte, error) {
+	end := []byte("-----END " + blockType + "-----")
+	if len(data) > 0 && data[0]&0x80 != 0 || bytes.Count(data, end) < 2 {
+		if len(bytes.TrimSpace(data)) == 0 {
+			return nil, nil
+		}
+		return dearmor(data, blockType)
+	}
+	var all []byte
+	for rest := bytes.TrimSpace(data); len(rest) > 0; rest = bytes.TrimSpace(rest) {
+		text, after, _ := bytes.Cut(rest, end)
+		block := rest[:min(len(rest), len(text)+len(end))]
+		if block[0]&0x80 != 0 {
+			return nil, refuse(DetailMalformed, "bare packets after an armored block")
+		}
+		raw, err := dearmor(block, blockType)
+		if err != nil {
+			return nil, err
+		}
+		all, rest = append(all, raw...), after
+	}
+	return all, nil
+}
+
 // skipHeaders returns the lines below the blank one that ends the headers.
 func skipHeaders(lines [][]byte) ([][]byte, error) {
 	for i, l := range lines {

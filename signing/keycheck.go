@@ -14,24 +14,53 @@ import (
 // A keyring judges signatures against the certificates of one Trust.
 type keyring struct {
 	trust Trust
-	count int // certificates in trust.Certificates that could be read
+	certs []holding
+}
+
+// A holding is one certificate of the keyring and the keys in it. The bytes are
+// parsed afresh for every question.
+type holding struct {
+	raw     []byte
+	primary Fingerprint
+	keys    []Fingerprint // primary, and the subkeys
 }
 
 func readKeyring(trust Trust) (*keyring, error) {
-	entities, err := openpgp.ReadKeyRing(bytes.NewReader(trust.Certificates))
+	parts, err := splitCertificates(trust.Certificates)
 	if err != nil {
-		return nil, refuseFor(err, DetailNoSelfSignature, "no usable certificate among the trusted ones")
+		return nil, err
 	}
-	return &keyring{trust, len(entities)}, nil
+	k := &keyring{trust: trust}
+	var unreadable error
+	for _, part := range parts {
+		e, err := readEntity(part)
+		if err != nil {
+			unreadable = err
+			continue
+		}
+		h := holding{raw: part, primary: fingerprintOf(e.PrimaryKey.Fingerprint)}
+		h.keys = []Fingerprint{h.primary}
+		for _, sk := range e.Subkeys {
+			h.keys = append(h.keys, fingerprintOf(sk.PublicKey.Fingerprint))
+		}
+		if !acceptableVersion(e) {
+			h.keys = nil // it is there, and answers for nothing
+		}
+		k.certs = append(k.certs, h)
+	}
+	if len(k.certs) == 0 && unreadable != nil {
+		return nil, unreadable
+	}
+	return k, nil
 }
 
-// fresh parses the certificates again and returns the i-th.
-func (k *keyring) fresh(i int) *openpgp.Entity {
-	entities, err := openpgp.ReadKeyRing(bytes.NewReader(k.trust.Certificates))
-	if err != nil || len(entities) != k.count {
-		panic("BUG: the same bytes gave other certificates")
+// fresh parses the certificate again.
+func (h holding) fresh() *openpgp.Entity {
+	e, err := readEntity(h.raw)
+	if err != nil {
+		panic("BUG: the same bytes gave another certificate")
 	}
-	return entities[i]
+	return e
 }
 
 // judge looks for a trusted certificate that holds the issuer of s and verifies
@@ -40,12 +69,11 @@ func (k *keyring) fresh(i int) *openpgp.Entity {
 func (k *keyring) judge(s signature, data []byte) (Signer, error) {
 	var good Signer
 	var last error
-	for i := range k.count {
-		e := k.fresh(i)
-		if !k.trusts(e) || keyOf(e, s.issuer) == nil {
+	for _, h := range k.certs {
+		if !slices.Contains(h.keys, s.issuer) || !slices.Contains(k.trust.Fingerprints, h.primary) {
 			continue
 		}
-		signer, err := k.judgeWith(i, s, data)
+		signer, err := k.judgeWith(h, s, data)
 		switch {
 		case err == nil:
 			good = signer
@@ -64,14 +92,9 @@ func (k *keyring) judge(s signature, data []byte) (Signer, error) {
 	return Signer{}, refuse(DetailUnknownSigner, "signed by %s, which isn't trusted for this", s.issuer)
 }
 
-func (k *keyring) trusts(e *openpgp.Entity) bool {
-	v := e.PrimaryKey.Version
-	return (v == 4 || v == 6) && slices.Contains(k.trust.Fingerprints, fingerprintOf(e.PrimaryKey.Fingerprint))
-}
-
-// judgeWith verifies s with the i-th certificate.
-func (k *keyring) judgeWith(i int, s signature, data []byte) (Signer, error) {
-	e := k.fresh(i)
+// judgeWith verifies s with one certificate.
+func (k *keyring) judgeWith(h holding, s signature, data []byte) (Signer, error) {
+	e := h.fresh()
 	at, cfg := s.packet.CreationTime, strictConfig(k.trust.Now)
 	if at.After(k.trust.Now.Add(Skew)) {
 		return Signer{}, refuse(DetailSignatureFuture, "signature of %s is dated %s, in the future", s.issuer, stamp(at))
@@ -83,19 +106,41 @@ func (k *keyring) judgeWith(i int, s signature, data []byte) (Signer, error) {
 		return Signer{}, refuse(DetailKeyRevoked,
 			"key %s names a designated revoker and carries a revocation by another key", s.issuer)
 	}
-	var err error
+	if err := k.valid(h, s, data, cfg); err != nil {
+		return Signer{}, sharpen(h.fresh(), s, cfg, err)
+	}
+	return Signer{h.primary, s.issuer, at.UTC()}, nil
+}
+
+// valid verifies s, with the key as it stands at the dates that count.
+func (k *keyring) valid(h holding, s signature, data []byte, cfg *packet.Config) error {
+	e, install := h.fresh(), k.trust.Mode == Install
+	dates := []time.Time{s.packet.CreationTime}
 	if predates(e, s) {
-		err = verifyAsOfNow(e, s, data, cfg)
-	} else {
-		err = verifyAtItsDate(e, s, data, cfg)
+		dates[0], install = cfg.Now(), false
+		if err := verifyAsOfNow(e, s, data, cfg); err != nil {
+			return err
+		}
+	} else if err := verifyAtItsDate(e, s, data, cfg); err != nil {
+		return err
 	}
-	if err == nil && k.trust.Mode == Install {
-		err = validAt(k.fresh(i), s.issuer, cfg.Now(), cfg)
+	if install {
+		dates = append(dates, cfg.Now())
+		if err := validAt(h.fresh(), s.issuer, cfg.Now(), cfg); err != nil {
+			return err
+		}
 	}
-	if err != nil {
-		return Signer{}, sharpen(k.fresh(i), s, cfg, err)
+	if s.packet.SigExpired(cfg.Now().Add(time.Second)) {
+		return refuse(DetailSignatureExpired, "signature of %s expires at this second", s.issuer)
 	}
-	return Signer{fingerprintOf(e.PrimaryKey.Fingerprint), s.issuer, at.UTC()}, nil
+	for _, at := range dates {
+		// RFC 9580 ends a key's life with the second in which it expires; the
+		// library with the one after.
+		if err := validAt(h.fresh(), s.issuer, at.Add(time.Second), cfg); DetailOf(err) == DetailKeyExpired {
+			return err
+		}
+	}
+	return nil
 }
 
 // strictConfig is the signature policy. Setting one of the maps replaces the

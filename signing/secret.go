@@ -5,6 +5,7 @@ import (
 	"crypto"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"sync"
 	"time"
@@ -22,8 +23,8 @@ import (
 // is needed. The bytes are overwritten after use.
 type Passphrase func(Fingerprint) ([]byte, error)
 
-// maxSecretKey is the largest secret key file that is read.
-const maxSecretKey = 128 << 10
+// MaxSecretKey is the largest secret key file that is read.
+const MaxSecretKey = 128 << 10
 
 // maxUserID bounds a user id, in bytes.
 const maxUserID = 200
@@ -33,11 +34,33 @@ const maxUserID = 200
 // certificate, so that GnuPG 2.2 can verify its signatures and import it; it has
 // no subkeys and doesn't expire. userID is "Name <address>" or a bare name.
 func GenerateKey(userID string, now time.Time, ask Passphrase) (armored []byte, err error) {
+	return GenerateKeyFor(userID, now, 0, ask)
+}
+
+// GenerateKeyFor is GenerateKey for a key that expires after life, in whole
+// seconds; 0 is never.
+func GenerateKeyFor(userID string, now time.Time, life time.Duration, ask Passphrase) (armored []byte, err error) {
 	name, address, err := splitUserID(userID)
 	if err != nil {
 		return nil, err
 	}
-	cfg := &packet.Config{
+	secs := int64(life / time.Second)
+	if secs < 0 || secs > math.MaxUint32 || secs == 0 && life != 0 {
+		return nil, abi.Errorf(abi.ErrInvalidArgs, "generate key", "a life of %q, want between a second and 136 years", life)
+	}
+	cfg := keyConfig(now)
+	cfg.KeyLifetimeSecs = uint32(secs)
+	e, err := openpgp.NewEntity(name, "", address, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("making a key: %w", err)
+	}
+	e.Subkeys = nil // the library adds one for encryption; this key only signs
+	return encryptEntity(e, cfg, ask)
+}
+
+// keyConfig says how keys are made and encrypted.
+func keyConfig(now time.Time) *packet.Config {
+	return &packet.Config{
 		Time:          func() time.Time { return now },
 		Algorithm:     packet.PubKeyAlgoEdDSA,
 		Curve:         packet.Curve25519,
@@ -45,11 +68,10 @@ func GenerateKey(userID string, now time.Time, ask Passphrase) (armored []byte, 
 		DefaultCipher: packet.CipherAES256,
 		S2KConfig:     &s2k.Config{S2KMode: s2k.IteratedSaltedS2K, Hash: crypto.SHA256, S2KCount: 65011712},
 	}
-	e, err := openpgp.NewEntity(name, "", address, cfg)
-	if err != nil {
-		return nil, fmt.Errorf("making a key: %w", err)
-	}
-	e.Subkeys = nil // the library adds one for encryption; this key only signs
+}
+
+// encryptEntity encrypts a key with a new passphrase and armors it.
+func encryptEntity(e *openpgp.Entity, cfg *packet.Config, ask Passphrase) ([]byte, error) {
 	pass, err := ask(fingerprintOf(e.PrimaryKey.Fingerprint))
 	if err != nil {
 		return nil, fmt.Errorf("asking for a passphrase: %w", err)
@@ -118,9 +140,9 @@ func OpenSecretKey(armored []byte, ask Passphrase) (*SecretKey, error) {
 // readSecretKey reads the one secret key of a file, without its passphrase.
 func readSecretKey(armored []byte) (*openpgp.Entity, Certificate, error) {
 	none := func(err error) (*openpgp.Entity, Certificate, error) { return nil, Certificate{}, err }
-	if len(armored) > maxSecretKey {
+	if len(armored) > MaxSecretKey {
 		return none(abi.Errorf(abi.ErrInvalidArgs, "open key", "key file of %d bytes, the limit is %d",
-			len(armored), maxSecretKey))
+			len(armored), MaxSecretKey))
 	}
 	raw, err := dearmor(armored, armorSecretKey)
 	if err != nil {

@@ -31,11 +31,16 @@ var made = struct {
 
 func newArmoredKey(tb testing.TB, userID string, now time.Time) []byte {
 	tb.Helper()
+	return newArmoredKeyFor(tb, userID, now, 0)
+}
+
+func newArmoredKeyFor(tb testing.TB, userID string, now time.Time, life time.Duration) []byte {
+	tb.Helper()
 	made.Lock()
 	defer made.Unlock()
-	id := userID + now.String()
+	id := userID + now.String() + life.String()
 	if made.armored[id] == nil {
-		armored, err := GenerateKey(userID, now, says("a long passphrase"))
+		armored, err := GenerateKeyFor(userID, now, life, says("a long passphrase"))
 		if err != nil {
 			tb.Fatal(err)
 		}
@@ -46,10 +51,15 @@ func newArmoredKey(tb testing.TB, userID string, now time.Time) []byte {
 
 func newKey(tb testing.TB, userID string, now time.Time) *SecretKey {
 	tb.Helper()
-	armored := newArmoredKey(tb, userID, now)
+	return newKeyFor(tb, userID, now, 0)
+}
+
+func newKeyFor(tb testing.TB, userID string, now time.Time, life time.Duration) *SecretKey {
+	tb.Helper()
+	armored := newArmoredKeyFor(tb, userID, now, life)
 	made.Lock()
 	defer made.Unlock()
-	id := userID + now.String()
+	id := userID + now.String() + life.String()
 	if made.opened[id] == nil {
 		k, err := OpenSecretKey(armored, says("a long passphrase"))
 		if err != nil {
@@ -156,7 +166,7 @@ func TestOpenSecretKeyRefuses(t *testing.T) {
 		"public key": public,
 		"truncated":  good[:len(good)/2],
 		"two keys":   enarmor(two, armorSecretKey),
-		"too large":  bytes.Repeat([]byte("x"), maxSecretKey+1),
+		"too large":  bytes.Repeat([]byte("x"), MaxSecretKey+1),
 	} {
 		if _, err := OpenSecretKey(file, says("a long passphrase")); !errors.Is(err, abi.ErrInvalidArgs) {
 			t.Errorf("%s: %v, want invalid_args", name, err)

@@ -31,7 +31,7 @@ func TestVerifyWithoutTrust(t *testing.T) {
 		"another fingerprint":    {Trust{Certificates: certs, Fingerprints: []Fingerprint{"00"}, Now: now}, DetailUnknownSigner},
 		"key id only":            {Trust{Certificates: certs, Fingerprints: []Fingerprint{all[0][24:]}, Now: now}, DetailUnknownSigner},
 		"upper case":             {Trust{Certificates: certs, Fingerprints: []Fingerprint{Fingerprint(strings.ToUpper(string(all[0])))}, Now: now}, DetailUnknownSigner},
-		"certificates are noise": {Trust{Certificates: []byte("noise"), Fingerprints: all, Now: now}, DetailNoSelfSignature},
+		"certificates are noise": {Trust{Certificates: []byte("noise"), Fingerprints: all, Now: now}, DetailMalformed},
 	} {
 		if _, err := Verify(data, sig, c.trust); DetailOf(err) != c.want {
 			t.Errorf("%s: detail %q (%v), want %q", name, DetailOf(err), err, c.want)

@@ -65,6 +65,7 @@ func Compare(before, after abi.Release, settings map[string]string) []Change {
 			c.add(Narrower, id, "is gone, with all its tools")
 		}
 	}
+	c.notices(before, after)
 	return c.changes
 }
 
@@ -82,7 +83,9 @@ func (c *comparer) add(kind ChangeKind, who, format string, args ...any) {
 func (c *comparer) newLines(r abi.Release) {
 	for _, l := range Explain(r, c.settings) {
 		who, text, _ := strings.Cut(l, ": ")
-		c.add(Wider, who, "new: %s", text)
+		if !strings.HasPrefix(text, readThis) { // notices does
+			c.add(Wider, who, "new: %s", text)
+		}
 	}
 }
 

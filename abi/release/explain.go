@@ -22,6 +22,9 @@ func Explain(r abi.Release, settings map[string]string) []string {
 	for i := range r.Connectors {
 		e.connector(&r.Connectors[i])
 	}
+	for _, n := range Notices(r) {
+		e.lines = append(e.lines, n.String())
+	}
 	return e.lines
 }
 
@@ -155,7 +158,10 @@ func (e *explainer) connector(c *abi.Connector) {
 
 // prompt says what a prompt offers, its text in full: a model will read it.
 func (e *explainer) prompt(name string, p *abi.Prompt) {
-	e.sayf(name, "offers a text to begin with, %q: %q", p.Title, p.Text)
+	e.sayf(name, "offers a text to begin with, %q:", p.Title)
+	for line := range strings.SplitSeq(strings.TrimSuffix(p.Text, "\n"), "\n") {
+		e.sayf(name, "| %s", line)
+	}
 	for _, a := range p.Arguments {
 		if a.From != nil {
 			e.sayf(name, "completes %s by calling %s", a.Name, a.From.Tool)

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"time"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
@@ -52,6 +53,10 @@ func (a *app) environment() clientconfig.Environment {
 	return clientconfig.Environment{OS: runtime.GOOS, Getenv: a.getenv}
 }
 
+// ownVariables are those that this program decides on in a client's entry. What else
+// stands there, such as a token, is the user's.
+var ownVariables = []string{platform.HomeVar, httpPortVar, attachVar}
+
 // serverEntry is how a client starts this program. A home of its own goes along,
 // since the client's environment may have another.
 func (a *app) serverEntry(name string) (clientconfig.Entry, error) {
@@ -60,7 +65,7 @@ func (a *app) serverEntry(name string) (clientconfig.Entry, error) {
 		return clientconfig.Entry{}, err
 	}
 	e := clientconfig.Entry{Command: exe, Args: []string{"mcp", "--client", name}}
-	for _, v := range []string{platform.HomeVar, httpPortVar, attachVar} {
+	for _, v := range ownVariables {
 		if value := a.getenv(v); value != "" {
 			if e.Env == nil {
 				e.Env = map[string]string{}
@@ -101,6 +106,10 @@ func (a *app) writeClientConfig(ctx context.Context, c clientconfig.Client, e cl
 	if err != nil {
 		return err
 	}
+	var kept []string
+	if earlier, ok := c.Entry(string(old)); ok {
+		e, kept = e.Keeping(earlier, ownVariables...)
+	}
 	text, err := c.Put(string(old), e)
 	if err != nil {
 		return err
@@ -116,6 +125,9 @@ func (a *app) writeClientConfig(ctx context.Context, c clientconfig.Client, e cl
 		backup = target + ".before-" + time.Now().UTC().Format("20060102T150405Z")
 		lines = append(lines, "copy         "+backup)
 		result["backup"] = backup
+	}
+	if len(kept) > 0 {
+		lines = append(lines, "keeps        "+strings.Join(kept, ", "))
 	}
 	if err := a.agree(ctx, "Let "+c.Title+" start drawbridge?", lines); err != nil {
 		return err

@@ -159,10 +159,10 @@ func (a *app) module(ctx context.Context, p buildPlan) (_ []byte, err error) {
 }
 
 func (a *app) connectorSignCmd() *cobra.Command {
-	var k keyFlag
+	var k signerFlags
 	cmd := &cobra.Command{
 		Use: "sign OUT", Short: "sign the release in a build's output directory", Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			text, err := os.ReadFile(filepath.Join(args[0], releaseFile))
 			if err != nil {
 				return fmt.Errorf("reading release: %w", err)
@@ -171,7 +171,7 @@ func (a *app) connectorSignCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			key, err := k.open(a)
+			key, err := k.open(cmd.Context(), a)
 			if err != nil {
 				return err
 			}
@@ -182,12 +182,12 @@ func (a *app) connectorSignCmd() *cobra.Command {
 			if err := atomicfile.Write(filepath.Join(args[0], signatureFile), sig, 0o644); err != nil {
 				return err
 			}
-			a.show(map[string]string{"release": rel.Name + "@" + rel.Version, "signer": string(key.Fingerprint())}, func(w io.Writer) {
-				fmt.Fprintf(w, "signed %s/%s %s with %s\n", rel.Namespace, rel.Name, rel.Version, key.Fingerprint())
+			a.show(map[string]string{"release": rel.Name + "@" + rel.Version, "signer": string(key.Certificate().Fingerprint)}, func(w io.Writer) {
+				fmt.Fprintf(w, "signed %s/%s %s with %s\n", rel.Namespace, rel.Name, rel.Version, key.Certificate().Fingerprint)
 			})
 			return nil
 		},
 	}
-	k.register(cmd)
+	k.register(a, cmd)
 	return cmd
 }

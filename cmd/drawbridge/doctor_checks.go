@@ -193,7 +193,7 @@ func checkTrust(ctx context.Context, dirs platform.Dirs) []finding {
 				WithHint("drawbridge search")
 			found = append(found, verdict("registry "+r.ID, "", err))
 		default:
-			found = append(found, verdict("registry "+r.ID, fmt.Sprintf("snapshot %d, good until %s", r.Snapshot, r.Expires.Format(time.DateTime)), nil))
+			found = append(found, verdict("registry "+r.ID, snapshotDetail(r, now), nil))
 		}
 	}
 	return append([]finding{clock}, found...)
@@ -268,19 +268,19 @@ func (a *app) checkClients() []finding {
 		if file == "" || err != nil || text == nil {
 			continue // it is not in use here
 		}
-		command, ok := c.Command(string(text))
-		switch {
-		case c.Damaged(string(text)):
-			err = abi.Errorf(abi.ErrInvalidArgs, "", "%q is no JSON that %s could read", file, c.Title)
-		case !ok || command == "":
+		entry, ok := c.Entry(string(text))
+		switch damage := c.Damaged(string(text)); {
+		case damage != nil:
+			err = abi.Errorf(abi.ErrInvalidArgs, "", "%q can't be read, by %s neither: %w", file, c.Title, damage)
+		case !ok || entry.Command == "":
 			continue
 		default:
-			err = checkCommand(c, file, command, exe)
+			err = a.checkEntry(c, file, entry, exe)
 		}
 		if fault, ok := errors.AsType[*abi.Error](err); ok {
 			err = fault.WithHint("%s", a.mendClient(c, string(text)))
 		}
-		found = append(found, verdict("client "+c.ID, command, err))
+		found = append(found, verdict("client "+c.ID, entry.Command, err))
 	}
 	return found
 }
@@ -298,14 +298,20 @@ func (a *app) mendClient(c clientconfig.Client, text string) string {
 	return "drawbridge mcp --print-config " + c.ID + " --write"
 }
 
-// checkCommand compares what a client starts with this program.
-func checkCommand(c clientconfig.Client, file, command, exe string) error {
-	path, err := exec.LookPath(command)
+// checkEntry compares what a client starts with this program, and with how this
+// one would be started.
+func (a *app) checkEntry(c clientconfig.Client, file string, e clientconfig.Entry, exe string) error {
+	path, err := exec.LookPath(e.Command)
+	home := e.Env[platform.HomeVar]
 	switch {
 	case err != nil:
-		return abi.Errorf(abi.ErrNotFound, "", "%q makes %s start %q, which can't be run: %w", file, c.Title, command, err)
+		return abi.Errorf(abi.ErrNotFound, "", "%q makes %s start %q, which can't be run: %w", file, c.Title, e.Command, err)
 	case !sameFile(path, exe):
 		return abi.Errorf(abi.ErrUnsupportedAction, "", "%q makes %s start %q, and this is %q", file, c.Title, path, exe)
+	case len(e.Args) == 0 || e.Args[0] != "mcp":
+		return abi.Errorf(abi.ErrUnsupportedAction, "", "%q makes %s start drawbridge with %q, and not with \"mcp\": it gets no MCP server", file, c.Title, e.Args)
+	case home != "" && home != a.getenv(platform.HomeVar):
+		return abi.Errorf(abi.ErrUnsupportedAction, "", "%q makes %s use the home %q, which is another than this command's", file, c.Title, home)
 	}
 	return nil
 }

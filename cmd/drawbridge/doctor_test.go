@@ -34,6 +34,7 @@ func (h *home) diagnose(env ...string) map[string]finding {
 	}}
 	dirs, f := a.checkDirs()
 	list := slices.Concat([]finding{f}, checkFiles(dirs), a.checkDaemon(h.t.Context(), dirs), checkTrust(h.t.Context(), dirs), a.checkClients())
+	list = append(list, checkMarket(h.t.Context(), dirs, list)...)
 	found := map[string]finding{}
 	for _, f := range list {
 		found[f.Check] = f
@@ -224,7 +225,15 @@ func TestDoctorFindsClientsOfAnotherBinary(t *testing.T) {
 		t.Errorf("a client that does not know drawbridge: %+v", f)
 	}
 	put(".claude.json", `{"mcpServers": {"drawbridge": {"command": "drawbridge", "args": ["mcp"]}}`)
-	h.wantFault("client claude", "is no JSON that Claude Code could read", "drawbridge mcp --print-config claude|claude mcp add")
+	h.wantFault("client claude", "can't be read, by Claude Code neither", "drawbridge mcp --print-config claude|claude mcp add")
 	h.want(exitOK, agree(), "mcp", "--print-config", "cursor", "--write") // as the hint says
 	h.wantWell("client cursor", "drawbridge")
+	well, err := os.ReadFile(filepath.Join(user, ".cursor/mcp.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(".cursor/mcp.json", strings.Replace(string(well), `"mcp",`, `"mpc",`, 1))
+	h.wantFault("client cursor", `start drawbridge with \["mpc" `, "^drawbridge mcp --print-config cursor --write$")
+	put(".cursor/mcp.json", strings.Replace(string(well), `"DRAWBRIDGE_HOME": "`, `"DRAWBRIDGE_HOME": "/else`, 1))
+	h.wantFault("client cursor", `use the home "/else`, "^drawbridge mcp --print-config cursor --write$")
 }

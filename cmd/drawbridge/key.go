@@ -19,20 +19,6 @@ import (
 	"github.com/drawbridge-mcp/drawbridge/signing"
 )
 
-// A keyFlag is the flags that name a secret key and where its passphrase comes
-// from: a prompt, or an inherited file descriptor. It never comes from an
-// argument, the environment or a file.
-type keyFlag struct {
-	path string
-	fd   int
-}
-
-func (k *keyFlag) register(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&k.path, "key", "", "armored OpenPGP secret key to sign with")
-	cmd.Flags().IntVar(&k.fd, "passphrase-fd", -1, "read the passphrase from this file descriptor instead of asking")
-	_ = cmd.MarkFlagRequired("key") // the flag exists, one line above
-}
-
 // minPassphrase is how many characters a new passphrase has at least. It guards a
 // file that can be copied, so that somebody may try as many as they like.
 const minPassphrase = 12
@@ -73,33 +59,40 @@ func (a *app) newPassphrase(fd int) signing.Passphrase {
 	}
 }
 
-// open reads the secret key.
-func (k *keyFlag) open(a *app) (*signing.SecretKey, error) {
-	armored, err := os.ReadFile(k.path)
-	if err != nil {
-		return nil, fmt.Errorf("reading secret key: %w", err)
-	}
-	return signing.OpenSecretKey(armored, a.passphrase(k.fd))
-}
-
 func (a *app) keyCmd() *cobra.Command {
 	cmd := &cobra.Command{Use: "key", Short: "OpenPGP keys for authors and maintainers"}
-	cmd.AddCommand(a.keyNewCmd(), a.keyShowCmd())
+	cmd.AddCommand(a.keyNewCmd(), a.keyImportCmd(), a.keyExportCmd(), a.keyListCmd(), a.keyShowCmd(), a.keyRemoveCmd(), a.keyVerifyCmd())
 	return cmd
 }
 
 func (a *app) keyNewCmd() *cobra.Command {
-	var userID string
+	var userID, expires string
 	fd := -1
 	cmd := &cobra.Command{
-		Use: "new FILE", Short: "make an Ed25519 signing key, encrypted with a passphrase", Args: cobra.ExactArgs(1),
+		Use: "new [FILE]", Short: "make an Ed25519 signing key, encrypted with a passphrase, in the keyring or in FILE",
+		Long: `Without FILE the key goes into your keyring, and commands that sign find it there by
+its fingerprint. With FILE it is written there, and its certificate beside it.
+
+A key whose registry users pin should not expire: who owns the registry can't be
+changed without them. Nothing makes an expired key good again here.`,
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if _, err := os.Lstat(args[0]); !errors.Is(err, fs.ErrNotExist) {
-				return abi.Errorf(abi.ErrInvalidArgs, "key new", "%q is already there", args[0])
-			}
-			armored, err := signing.GenerateKey(userID, time.Now(), a.newPassphrase(fd))
+			now := time.Now()
+			life, err := parseLife(expires, now)
 			if err != nil {
 				return err
+			}
+			if len(args) == 1 {
+				if _, err := os.Lstat(args[0]); !errors.Is(err, fs.ErrNotExist) {
+					return abi.Errorf(abi.ErrInvalidArgs, "key new", "%q is already there", args[0])
+				}
+			}
+			armored, err := signing.GenerateKeyFor(userID, now, life, a.newPassphrase(fd))
+			if err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				return a.keepKey(armored, now)
 			}
 			if err := atomicfile.Write(args[0], armored, 0o600); err != nil {
 				return err
@@ -108,34 +101,36 @@ func (a *app) keyNewCmd() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&userID, "user-id", "", `whose key it is, such as "Ada <ada@example.org>"`)
-	cmd.Flags().IntVar(&fd, "passphrase-fd", -1, "read the passphrase from this file descriptor instead of asking")
+	cmd.Flags().StringVar(&expires, "expires", "never", "never, a time from now such as 90d, 18m or 2y, or a day such as 2028-01-31")
+	passphraseFlag(cmd, &fd)
 	_ = cmd.MarkFlagRequired("user-id") // the flag exists
 	return cmd
 }
 
-func (a *app) keyShowCmd() *cobra.Command {
-	return &cobra.Command{
-		Use: "show FILE", Short: "print a secret key's fingerprint and public part; needs no passphrase", Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			armored, err := os.ReadFile(args[0])
-			if err != nil {
-				return fmt.Errorf("reading secret key: %w", err)
-			}
-			return a.showKey(args[0], armored)
-		},
+// parseLife reads when a key expires and returns how long that is from now; 0 is
+// never.
+func parseLife(text string, now time.Time) (time.Duration, error) {
+	end := time.Time{}
+	n, unit := 0, ""
+	if text == "never" {
+		return 0, nil
 	}
-}
-
-func (a *app) showKey(path string, armored []byte) error {
-	public, fpr, err := signing.PublicKey(armored)
-	if err != nil {
-		return err
+	if t, err := time.Parse(time.DateOnly, text); err == nil {
+		end = t
+	} else if _, err := fmt.Sscanf(text, "%d%s", &n, &unit); err == nil && n > 0 && n < 1e5 {
+		switch unit {
+		case "d":
+			end = now.AddDate(0, 0, n)
+		case "m":
+			end = now.AddDate(0, n, 0)
+		case "y":
+			end = now.AddDate(n, 0, 0)
+		}
 	}
-	a.note("fingerprint %s", fpr) // beside the certificate, so that a redirection makes a file of it
-	a.show(map[string]string{"file": path, "fingerprint": string(fpr), "public_key": string(public)}, func(w io.Writer) {
-		fmt.Fprintf(w, "%s\n", public)
-	})
-	return nil
+	if !end.After(now) {
+		return 0, usage(fmt.Errorf("--expires %q, want never, a time from now such as 90d, 18m or 2y, or a day to come such as %d-01-31", text, now.Year()+2))
+	}
+	return end.Sub(now).Truncate(time.Second), nil
 }
 
 // newKey writes the certificate of a new key beside it, for others to have.
@@ -148,8 +143,36 @@ func (a *app) newKey(path string, armored []byte) error {
 	if err := atomicfile.Write(cert, append(public, '\n'), 0o644); err != nil {
 		return err
 	}
+	a.backUp(path)
 	a.show(map[string]string{"file": path, "certificate": cert, "fingerprint": string(fpr), "public_key": string(public)}, func(w io.Writer) {
 		fmt.Fprintf(w, "fingerprint %s\nsecret key   %s\ncertificate  %s\n", fpr, path, cert)
 	})
 	return nil
+}
+
+// keepKey puts a new key into the keyring.
+func (a *app) keepKey(armored []byte, now time.Time) error {
+	ring, err := a.keyring()
+	if err != nil {
+		return err
+	}
+	e, err := ring.AddSecret(armored, now)
+	if err != nil {
+		return err
+	}
+	public, _, err := signing.PublicKey(armored)
+	if err != nil {
+		return err
+	}
+	a.backUp(e.Path)
+	a.show(map[string]string{"file": e.Path, "fingerprint": string(e.Fingerprint), "public_key": string(public)}, func(w io.Writer) {
+		fmt.Fprintf(w, "fingerprint %s\nsecret key   %s\n", e.Fingerprint, e.Path)
+	})
+	a.note("sign with it by --key %s; others get its certificate from drawbridge key export %s", e.Fingerprint, e.Fingerprint)
+	return nil
+}
+
+// backUp says what a new key's owner has to do.
+func (a *app) backUp(path string) {
+	a.note("keep a copy of %s and its passphrase where neither gets lost: nothing else signs as this key", path)
 }

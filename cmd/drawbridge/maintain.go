@@ -12,24 +12,13 @@ import (
 	"github.com/drawbridge-mcp/drawbridge/signing"
 )
 
-// keys opens the maintainer's key, which holds all roles. A registry that keeps
-// them apart is made with package registry.
-func (k *keyFlag) keys(a *app) (registry.Keys, *signing.SecretKey, error) {
-	key, err := k.open(a)
-	if err != nil {
-		return registry.Keys{}, nil, err
-	}
-	all := []registry.Signer{key}
-	return registry.Keys{Owners: all, Snapshot: all, Revocation: all}, key, nil
-}
-
 func (a *app) registryInitCmd() *cobra.Command {
-	var k keyFlag
+	var k signerFlags
 	var id string
 	cmd := &cobra.Command{
 		Use: "init DIR", Short: "make a registry: a bare Git repository owned by a key", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			keys, key, err := k.keys(a)
+			keys, fpr, err := k.keys(cmd.Context(), a)
 			if err != nil {
 				return err
 			}
@@ -40,34 +29,20 @@ func (a *app) registryInitCmd() *cobra.Command {
 			if _, err := registry.Init(cmd.Context(), dir, id, keys, nil); err != nil {
 				return err
 			}
-			a.show(map[string]string{"registry": id, "dir": dir, "fingerprint": string(key.Fingerprint())}, func(w io.Writer) {
-				fmt.Fprintf(w, "registry %s made in %s\nusers pin it with\n  drawbridge registry add %s %s\n", id, dir, dir, key.Fingerprint())
+			a.show(map[string]string{"registry": id, "dir": dir, "fingerprint": string(fpr)}, func(w io.Writer) {
+				fmt.Fprintf(w, "registry %s made in %s\nusers pin it with\n  drawbridge registry add %s %s\n", id, dir, dir, fpr)
 			})
 			return nil
 		},
 	}
 	cmd.Flags().StringVar(&id, "id", "", "the registry's id: lower-case letters, digits and dashes")
 	_ = cmd.MarkFlagRequired("id") // the flag exists
-	k.register(cmd)
+	k.register(a, cmd)
 	return cmd
 }
 
-// change opens the registry in dir and makes one change to it, signed with the
-// maintainer's key.
-func (k *keyFlag) change(a *app, dir string, do func(*registry.Maintainer, registry.Keys) error) error {
-	keys, _, err := k.keys(a)
-	if err != nil {
-		return err
-	}
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		return err
-	}
-	return do(registry.OpenMaintainer(abs, nil), keys)
-}
-
 func (a *app) registryPublisherCmd() *cobra.Command {
-	var k keyFlag
+	var k signerFlags
 	cmd := &cobra.Command{
 		Use:   "add-publisher DIR NAMESPACE CERTIFICATE FINGERPRINT",
 		Short: "let the key of an OpenPGP certificate, which has this full fingerprint, publish in a namespace",
@@ -85,7 +60,7 @@ func (a *app) registryPublisherCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			err = k.change(a, args[0], func(m *registry.Maintainer, keys registry.Keys) error {
+			err = k.change(cmd.Context(), a, args[0], func(m *registry.Maintainer, keys registry.Keys) error {
 				return m.AddPublisher(cmd.Context(), keys, args[1], cert)
 			})
 			if err != nil {
@@ -97,16 +72,16 @@ func (a *app) registryPublisherCmd() *cobra.Command {
 			return nil
 		},
 	}
-	k.register(cmd)
+	k.register(a, cmd)
 	return cmd
 }
 
 func (a *app) registryRefreshCmd() *cobra.Command {
-	var k keyFlag
+	var k signerFlags
 	cmd := &cobra.Command{
 		Use: "refresh DIR", Short: "sign a new snapshot, before the last one expires", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			err := k.change(a, args[0], func(m *registry.Maintainer, keys registry.Keys) error {
+			err := k.change(cmd.Context(), a, args[0], func(m *registry.Maintainer, keys registry.Keys) error {
 				return m.Refresh(cmd.Context(), keys)
 			})
 			if err != nil {
@@ -116,12 +91,12 @@ func (a *app) registryRefreshCmd() *cobra.Command {
 			return nil
 		},
 	}
-	k.register(cmd)
+	k.register(a, cmd)
 	return cmd
 }
 
 func (a *app) connectorPublishCmd() *cobra.Command {
-	var k keyFlag
+	var k signerFlags
 	var dir string
 	cmd := &cobra.Command{
 		Use: "publish OUT", Short: "take a signed build into a registry; needs the registry's key", Args: cobra.ExactArgs(1),
@@ -134,7 +109,7 @@ func (a *app) connectorPublishCmd() *cobra.Command {
 				}
 				*into = data
 			}
-			err := k.change(a, dir, func(m *registry.Maintainer, keys registry.Keys) error {
+			err := k.change(cmd.Context(), a, dir, func(m *registry.Maintainer, keys registry.Keys) error {
 				return m.Publish(cmd.Context(), keys, s)
 			})
 			if err != nil {
@@ -146,6 +121,6 @@ func (a *app) connectorPublishCmd() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&dir, "registry", "", "directory of the registry's bare repository")
 	_ = cmd.MarkFlagRequired("registry") // the flag exists
-	k.register(cmd)
+	k.register(a, cmd)
 	return cmd
 }

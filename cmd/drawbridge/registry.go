@@ -16,7 +16,7 @@ import (
 
 func (a *app) registryCmd() *cobra.Command {
 	cmd := &cobra.Command{Use: "registry", Short: "pin, list and drop registries; make one"}
-	cmd.AddCommand(a.registryAddCmd(), a.registryListCmd(), a.registryFetchCmd(), a.registryRemoveCmd(), a.registryInitCmd(), a.registryPublisherCmd(), a.registryRefreshCmd())
+	cmd.AddCommand(a.registryAddCmd(), a.registryListCmd(), a.registryFetchCmd(), a.registryRemoveCmd(), a.registryInitCmd(), a.registryPublisherCmd(), a.registryRefreshCmd(), a.registryMirrorCmd(), a.registrySetURLCmd())
 	return cmd
 }
 

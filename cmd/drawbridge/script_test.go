@@ -83,6 +83,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": exits, "fingerprint": fingerprint, "holdlock": holdLock, "isjson": isJSON, "overwrite": overwrite,
+			"gpghome": gpgHome, "nakedkey": nakedKey, "onlykey": onlyKey, "tail16": tail16,
 		},
 		RequireExplicitExec: true,
 	})

@@ -69,9 +69,9 @@ func (a *app) note(format string, args ...any) {
 }
 
 // ifNone tells a person what makes a list that is empty longer.
-func (a *app) ifNone(n int, hint string) {
+func (a *app) ifNone(n int, text string) {
 	if n == 0 {
-		a.note("%s", hint)
+		a.note("%s", text)
 	}
 }
 

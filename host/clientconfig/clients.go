@@ -5,7 +5,6 @@ import (
 	"maps"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
@@ -209,6 +208,9 @@ func (c Client) Put(old string, e Entry) (string, error) {
 	} else {
 		text, err = putJSON(old, c.section, func(indent string) string { return c.jsonEntry(e, indent) })
 	}
+	if err == nil {
+		err = c.onlyEntryChanged(old, text)
+	}
 	if err != nil {
 		return "", abi.Errorf(abi.ErrUnsupportedAction, "", "the configuration of %s can't be changed safely: %w", c.Title, err).
 			WithHint("%s", c.byHand(e))
@@ -243,30 +245,14 @@ func (e Entry) env(option string) string {
 	return b.String()
 }
 
-// Command returns the program that the configuration's entry starts; ok is false
-// if it has no entry, or can't be read.
-func (c Client) Command(text string) (command string, ok bool) {
-	if c.toml {
-		return tomlCommand(text, c.section)
+// Damaged is why a configuration that names our server can't be read, by its client
+// neither; nil if it can, or does not name it.
+func (c Client) Damaged(text string) error {
+	if !strings.Contains(text, ServerName) {
+		return nil
 	}
-	var doc, servers map[string]json.RawMessage
-	if json.Unmarshal([]byte(plainJSON(text)), &doc) != nil || json.Unmarshal(doc[c.section], &servers) != nil {
-		return "", false
-	}
-	var own struct {
-		Command string `json:"command"`
-	}
-	raw, ok := servers[ServerName]
-	if !ok || json.Unmarshal(raw, &own) != nil {
-		return "", false
-	}
-	return own.Command, true
-}
-
-// Damaged reports whether a configuration that names our server is not even JSON,
-// so that its client can't read it either.
-func (c Client) Damaged(text string) bool {
-	return !c.toml && strings.Contains(text, strconv.Quote(ServerName)) && !json.Valid([]byte(plainJSON(text)))
+	_, err := c.parse(text)
+	return err
 }
 
 // jsonEntry is the entry as JSON whose later lines begin with indent.

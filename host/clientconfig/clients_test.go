@@ -3,6 +3,7 @@ package clientconfig
 import (
 	"encoding/json"
 	"errors"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -20,8 +21,8 @@ func TestSnippets(t *testing.T) {
 		golden.Check(t, "testdata/snippet-"+c.ID, []byte(c.Snippet(entryOf(c))))
 		e := entryOf(c)
 		e.Env = map[string]string{"DRAWBRIDGE_HOME": `/home/ada/my "home"`}
-		if got, ok := c.Command(c.Snippet(e)); !ok || got != e.Command {
-			t.Errorf("%s: the command reads back as %q, %v", c.ID, got, ok)
+		if got, ok := c.Entry(c.Snippet(e)); !ok || !reflect.DeepEqual(got, e) {
+			t.Errorf("%s: the entry reads back as %+v, %v", c.ID, got, ok)
 		}
 	}
 	if !slices.IsSorted(IDs()) || len(IDs()) != 6 {
@@ -95,8 +96,8 @@ func TestPutKeepsTheRest(t *testing.T) {
 				t.Fatal(err)
 			}
 			golden.Check(t, "testdata/put-"+name, []byte(text))
-			if got, ok := client.Command(text); !ok || got != "/usr/local/bin/drawbridge" {
-				t.Errorf("the command reads back as %q, %v", got, ok)
+			if got, ok := client.Entry(text); !ok || !reflect.DeepEqual(got, entryOf(client)) {
+				t.Errorf("the entry reads back as %+v, %v", got, ok)
 			}
 			again, err := client.Put(text, entryOf(client))
 			if err != nil || again != text {
@@ -113,8 +114,8 @@ func TestManyComments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if command, ok := client.Command(text); !ok || command != "x" {
-		t.Errorf("it starts %q, %v", command, ok)
+	if e, ok := client.Entry(text); !ok || e.Command != "x" {
+		t.Errorf("it starts %q, %v", e.Command, ok)
 	}
 }
 
@@ -178,24 +179,54 @@ func TestByHand(t *testing.T) {
 	}
 }
 
-func TestCommand(t *testing.T) {
+func TestEntry(t *testing.T) {
 	for _, c := range []struct {
-		client, text, want string
-		ok                 bool
+		client, text string
+		want         Entry
+		ok           bool
 	}{
-		{"cursor", "", "", false},
-		{"cursor", `{"mcpServers": {"other": {"command": "x"}}}`, "", false},
-		{"cursor", `{"mcpServers": {"drawbridge": {"url": "http://127.0.0.1:8407/mcp"}}}`, "", true},
-		{"vscode", `{"servers": {"drawbridge": {"command": "/x y",},},} // done`, "/x y", true},
-		{"codex", "[mcp_servers.other]\ncommand = \"x\"\n[mcp_servers.drawbridge]\n# it\ncommand = '/a b'\n", "/a b", true},
-		{"codex", "[mcp_servers.drawbridge.env]\n[tools]\ncommand = \"x\"\n", "", false},
+		{"cursor", "", Entry{}, false},
+		{"cursor", `{"mcpServers": {"other": {"command": "x"}}}`, Entry{}, false},
+		{"cursor", `{"mcpServers": ["drawbridge"]}`, Entry{}, false},
+		{"cursor", `{"mcpServers": {"drawbridge": {"url": "http://127.0.0.1:8407/mcp"}}}`, Entry{}, true},
+		{"cursor", `{"mcpServers": {"drawbridge": {"command": 1, "args": "x", "env": {"A": 1, "B": "b"}}}}`, Entry{Env: map[string]string{"B": "b"}}, true},
+		{"vscode", `{"servers": {"drawbridge": {"command": "/x y", "args": ["mcp", "--client", "a b"],},},} // done`, Entry{Command: "/x y", Args: []string{"mcp", "--client", "a b"}}, true},
+		{"codex", "[mcp_servers.other]\ncommand = \"x\"\n[mcp_servers.drawbridge]\n# it\ncommand = '/a b'\n", Entry{Command: "/a b"}, true},
+		{"codex", "mcp_servers = {drawbridge = {command = 'x', env = {T = \"a\\tb\"}}}", Entry{Command: "x", Env: map[string]string{"T": "a\tb"}}, true},
+		{"codex", "[mcp_servers.drawbridge.env]\n[tools]\ncommand = \"x\"\n", Entry{}, true},
+		{"codex", "[mcp_servers.drawbridge]\ncommand = x\n", Entry{}, false},
 	} {
 		client, err := Find(c.client)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, ok := client.Command(c.text); got != c.want || ok != c.ok {
-			t.Errorf("%s %q: %q, %v", c.client, c.text, got, ok)
+		if got, ok := client.Entry(c.text); !reflect.DeepEqual(got, c.want) || ok != c.ok {
+			t.Errorf("%s %q: %+v, %v", c.client, c.text, got, ok)
+		}
+	}
+}
+
+// What a person put into the entry's environment, such as a token, outlives the
+// entry.
+func TestEntryKeepsVariables(t *testing.T) {
+	for _, c := range Clients() {
+		old := entryOf(c)
+		old.Env = map[string]string{"DRAWBRIDGE_TOKEN": "t\"1", "DRAWBRIDGE_HOME": "/old", "X": "old"}
+		there, ok := c.Entry(c.Snippet(old))
+		if !ok {
+			t.Fatalf("%s can't read its own snippet", c.ID)
+		}
+		e := entryOf(c)
+		e.Env = map[string]string{"X": "new"}
+		e, kept := e.Keeping(there, "DRAWBRIDGE_HOME")
+		text, err := c.Put(c.Snippet(old), e)
+		if err != nil {
+			t.Fatalf("%s: %v", c.ID, err)
+		}
+		got, _ := c.Entry(text)
+		want := map[string]string{"DRAWBRIDGE_TOKEN": "t\"1", "X": "new"}
+		if !reflect.DeepEqual(got.Env, want) || !slices.Equal(kept, []string{"DRAWBRIDGE_TOKEN"}) {
+			t.Errorf("%s: %v, kept %q", c.ID, got.Env, kept)
 		}
 	}
 }
@@ -220,8 +251,8 @@ func FuzzPut(f *testing.F) {
 		if !json.Valid([]byte(plainJSON(text))) {
 			t.Errorf("%q becomes %q", old, text)
 		}
-		if got, ok := client.Command(text); !ok || got != "/usr/local/bin/drawbridge" {
-			t.Errorf("%q becomes %q, whose command is %q", old, text, got)
+		if got, ok := client.Entry(text); !ok || got.Command != "/usr/local/bin/drawbridge" {
+			t.Errorf("%q becomes %q, whose entry is %+v", old, text, got)
 		}
 	})
 }
@@ -241,8 +272,8 @@ func FuzzPutTOML(f *testing.F) {
 		if err != nil || strings.Contains(old, "/usr/local/bin/drawbridge") {
 			return
 		}
-		if got, ok := client.Command(text); !ok || got != "/usr/local/bin/drawbridge" || strings.Count(text, client.Snippet(entryOf(client))) != 1 {
-			t.Errorf("%q becomes %q, whose command is %q", old, text, got)
+		if got, ok := client.Entry(text); !ok || got.Command != "/usr/local/bin/drawbridge" || strings.Count(text, client.Snippet(entryOf(client))) != 1 {
+			t.Errorf("%q becomes %q, whose entry is %+v", old, text, got)
 		}
 		if again, err := client.Put(text, entryOf(client)); err != nil || again != text {
 			t.Errorf("%q becomes %q, and then %q, %v", old, text, again, err)

@@ -1,7 +1,6 @@
 package clientconfig
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -45,8 +44,7 @@ var (
 	wholeHeader = regexp.MustCompile(`^\[[^\[\]"']*(?:"[^"\\]*"|'[^']*')?[^\[\]"']*\]\s*(?:#.*)?$`)
 	// wholeLine matches a key and a value that end where the line does: a text, a
 	// word, a number or a date, or a list of such.
-	wholeLine   = regexp.MustCompile(`^[A-Za-z0-9_."'-]+\s*=\s*(?:` + plainValue + `|\[\s*(?:` + plainValue + `\s*(?:,\s*` + plainValue + `\s*)*,?)?\s*\])\s*(?:#.*)?$`)
-	commandLine = regexp.MustCompile(`^\s*command\s*=\s*("(?:[^"\\]|\\.)*"|'[^']*')`)
+	wholeLine = regexp.MustCompile(`^[A-Za-z0-9_."'-]+\s*=\s*(?:` + plainValue + `|\[\s*(?:` + plainValue + `\s*(?:,\s*` + plainValue + `\s*)*,?)?\s*\])\s*(?:#.*)?$`)
 )
 
 // putTOML puts the table in the place of the one that is there, or at the end. It
@@ -111,25 +109,4 @@ func withTable(before, table, after string) string {
 		after = "\n" + after
 	}
 	return before + table + after
-}
-
-// tomlCommand finds the program in our table.
-func tomlCommand(text, section string) (string, bool) {
-	own := false
-	for line := range strings.Lines(text) {
-		if anyHeader.MatchString(line) {
-			own = ownHeader.MatchString(line) && strings.Contains(line, section)
-			continue
-		}
-		m := commandLine.FindStringSubmatch(line)
-		if !own || m == nil {
-			continue
-		}
-		var command string
-		if strings.HasPrefix(m[1], "'") {
-			return strings.Trim(m[1], "'"), true
-		}
-		return command, json.Unmarshal([]byte(m[1]), &command) == nil
-	}
-	return "", false
 }

@@ -21,6 +21,11 @@ func methods() map[string]method {
 		"registries.remove":   removeRegistry,
 		"registries.fetch":    fetchRegistries,
 		"plugins.search":      search,
+		"plugins.info":        pluginInfo,
+		"plugins.names":       pluginNames,
+		"plugins.outdated":    outdatedPlugins,
+		"plugins.verify":      verifyPlugins,
+		"plugins.settings":    pluginSettings,
 		"plugins.install":     install,
 		"plugins.list":        listPlugins,
 		"plugins.remove":      removePlugin,
@@ -126,16 +131,7 @@ func removeRegistry(ctx context.Context, r *request) (any, error) {
 // @constraint or @channel where one is chosen.
 type PluginParams struct {
 	Ref      string            `json:"ref,omitempty"`
-	Query    string            `json:"query,omitempty"`
 	Settings map[string]string `json:"settings,omitempty"`
-}
-
-func search(ctx context.Context, r *request) (any, error) {
-	var p PluginParams
-	if err := r.params(&p); err != nil {
-		return nil, err
-	}
-	return r.server.Host.Search(ctx, p.Query)
 }
 
 func install(ctx context.Context, r *request) (any, error) {

@@ -47,8 +47,10 @@ type Daemon interface {
 // Serve answers on l, a unix socket, until ctx ends.
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	mux := http.NewServeMux()
-	for name, m := range methods() {
-		mux.HandleFunc("POST /v1/"+name, s.handler(m))
+	for _, table := range []map[string]method{methods(), teamMethods()} {
+		for name, m := range table {
+			mux.HandleFunc("POST /v1/"+name, s.handler(m))
+		}
 	}
 	mux.HandleFunc("POST /v1/mcp", s.joinMCP)
 	srv := &http.Server{

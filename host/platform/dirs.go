@@ -122,6 +122,9 @@ func (d Dirs) Registries() string { return filepath.Join(d.data, "registries") }
 // Connectors holds installed releases, e.g. /home/ada/.local/share/drawbridge/connectors.
 func (d Dirs) Connectors() string { return filepath.Join(d.data, "connectors") }
 
+// Keys holds authors' and maintainers' keys, e.g. /home/ada/.local/share/drawbridge/keys.
+func (d Dirs) Keys() string { return filepath.Join(d.data, "keys") }
+
 // Profile is the browser's own, e.g. /home/ada/.local/share/drawbridge/profile.
 func (d Dirs) Profile() string { return filepath.Join(d.data, "profile") }
 

@@ -24,16 +24,18 @@ var allowed = []struct{ pkg, imports string }{
 	{"abi/origin", "abi github.com/nlnwa/whatwg-url golang.org/x/net/publicsuffix"},
 	{"abi/release", "abi/* go.yaml.in/yaml/v3 github.com/santhosh-tekuri/jsonschema/v6 github.com/gowebpki/jcs golang.org/x/text"},
 	{"signing", "abi/* github.com/ProtonMail/go-crypto"},
+	{"signing/gpg", "abi/* signing"},
 	{"registry", "abi/* signing github.com/hashicorp/go-version golang.org/x/sys"},
 	{"sandbox", "abi/* github.com/extism/go-sdk github.com/tetratelabs/wazero golang.org/x/sys"},
 	{"host/platform", "abi/* golang.org/x/sys"},
 	{"host/logfile", "abi/* host/platform"},
+	{"signing/keyring", "abi/* signing host/platform"},
 	{"host/redact", "abi/*"},
 	{"host/guard", "abi/*"},
 	{"host/health", "abi/*"},
 	{"host/gate", "abi/* github.com/gowebpki/jcs"},
 	{"host/clients", "abi/* host/platform host/gate"},
-	{"host/clientconfig", "abi/* host/platform"},
+	{"host/clientconfig", "abi/* host/platform github.com/BurntSushi/toml"},
 	{"host/audit", "abi/* host/platform host/redact modernc.org/sqlite"},
 	{"host/browser", "abi/* github.com/chromedp"},
 	{"host/browser/browsertest", "abi/* host/browser"},
@@ -49,7 +51,7 @@ var allowed = []struct{ pkg, imports string }{
 	{"connectors-src/tracker/site/cmd/tracker-site", "connectors-src/tracker/site"},
 	{"connectors-src/requesttracker", "abi abi/sdk"},
 	{"connectors-src/mantis", "abi abi/sdk"},
-	{"cmd/drawbridge", "abi/* signing registry sandbox host/* connectors-src/tracker/site github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term github.com/creack/pty github.com/mark3labs/mcp-go"},
+	{"cmd/drawbridge", "abi/* signing/* registry sandbox host/* connectors-src/tracker/site github.com/spf13/cobra github.com/spf13/pflag golang.org/x/term github.com/creack/pty github.com/mark3labs/mcp-go"},
 }
 
 type listed struct {

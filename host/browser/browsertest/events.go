@@ -240,7 +240,8 @@ func testCycles(t *testing.T, s Subject) {
 		})
 	}
 	wg.Wait()
-	eventually(t, "as many tabs as before", func() bool { return s.Tabs(t) == tabs })
+	// Fewer is right, too: a tab of the test before may have been closing.
+	eventually(t, "no more tabs than before", func() bool { return s.Tabs(t) <= tabs })
 	eventually(t, "as many goroutines as before", func() bool { return runtime.NumGoroutine() <= goroutines+4 })
 }
 

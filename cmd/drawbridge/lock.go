@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/abi/atomicfile"
+	"github.com/drawbridge-mcp/drawbridge/host/control"
+	"github.com/drawbridge-mcp/drawbridge/registry"
+)
+
+func (a *app) lockCmd() *cobra.Command {
+	cmd := &cobra.Command{Use: "lock", Short: "a lock file for a team: exactly what its machines install"}
+	cmd.AddCommand(a.lockExportCmd())
+	return cmd
+}
+
+// An exported is the answer of lock export.
+type exported struct {
+	File       string `json:"file"`
+	Name       string `json:"name"`
+	Version    int64  `json:"version"`
+	Plugins    int    `json:"plugins"`
+	Registries int    `json:"registries"`
+	Signature  string `json:"signature,omitempty"` // its file
+	Signer     string `json:"signer,omitempty"`
+}
+
+func (a *app) lockExportCmd() *cobra.Command {
+	var k signerFlags
+	var name string
+	var version int64
+	cmd := &cobra.Command{
+		Use:   "export FILE",
+		Short: "write what is installed here as a team's lock file, and sign it",
+		Long: `The lock file pins registries, versions and hashes, and it holds the settings of
+each plugin: they are no secrets. With --key or --gpg its signature is written beside it as
+FILE.asc; without, sign it elsewhere (gpg --armor --detach-sign FILE). A FILE of the
+same name that is there already is replaced by its next version.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !registry.ValidTeamName(name) {
+				return usage(fmt.Errorf("name %q: want lower-case letters, digits, dots and dashes", name))
+			}
+			if version == 0 {
+				var err error
+				if version, err = nextVersion(args[0], name); err != nil {
+					return err
+				}
+			}
+			var draft control.TeamDraft
+			if err := a.call(cmd.Context(), "teams.draft", control.TeamParams{Name: name, Version: version}, &draft); err != nil {
+				return err
+			}
+			out, err := a.writeLock(cmd.Context(), args[0], []byte(draft.Lock), &k)
+			if err != nil {
+				return err
+			}
+			a.show(out, func(w io.Writer) {
+				fmt.Fprintf(w, "%s: lock file %s version %d, %d plugins\n", out.File, out.Name, out.Version, out.Plugins)
+				if out.Signer != "" {
+					fmt.Fprintf(w, "%s: signed by %s\n", out.Signature, out.Signer)
+				}
+			})
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&name, "name", "", "what the team's machines know the lock file by")
+	cmd.Flags().Int64Var(&version, "version", 0, "the version (default: one above the one in FILE, or 1)")
+	_ = cmd.MarkFlagRequired("name") // the flag exists
+	k.registerOptional(a, cmd)
+	return cmd
+}
+
+// nextVersion is one above the version of the lock file that is there.
+func nextVersion(path, name string) (int64, error) {
+	data, err := readSome(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 1, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("reading lock file: %w", err)
+	}
+	old, err := registry.ParseTeamLock(data)
+	if err != nil || old.Name != name {
+		return 0, abi.Errorf(abi.ErrInvalidArgs, "lock export", "%q is there already and holds no lock file named %q", path, name)
+	}
+	return old.Version + 1, nil
+}
+
+// writeLock writes a lock file, signature first, so that a file is never there
+// without the signature that was asked for.
+func (a *app) writeLock(ctx context.Context, path string, data []byte, k *signerFlags) (exported, error) {
+	lock, err := registry.ParseTeamLock(data)
+	if err != nil {
+		return exported{}, err
+	}
+	out := exported{File: path, Name: lock.Name, Version: lock.Version, Plugins: len(lock.Plugins), Registries: len(lock.Registries)}
+	if k.given() {
+		key, err := k.open(ctx, a)
+		if err != nil {
+			return exported{}, err
+		}
+		sig, err := key.Sign(data, time.Now())
+		if err != nil {
+			return exported{}, err
+		}
+		out.Signature, out.Signer = path+".asc", string(key.Certificate().Fingerprint)
+		if err := atomicfile.Write(out.Signature, sig, 0o644); err != nil {
+			return exported{}, err
+		}
+	} else {
+		a.note("it is not signed, and so nobody follows it: gpg --armor --detach-sign %s", path)
+	}
+	return out, atomicfile.Write(path, data, 0o644)
+}

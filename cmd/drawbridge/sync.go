@@ -1,0 +1,198 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/host"
+	"github.com/drawbridge-mcp/drawbridge/host/control"
+	"github.com/drawbridge-mcp/drawbridge/registry"
+	"github.com/drawbridge-mcp/drawbridge/signing"
+)
+
+func (a *app) syncCmd() *cobra.Command {
+	var signature, from string
+	var p control.SyncParams
+	cmd := &cobra.Command{
+		Use:   "sync FILE",
+		Short: "install exactly what a team's signed lock file says, without a question",
+		Long: `FILE is a lock file that drawbridge lock export wrote, with its signature beside it
+as FILE.asc. It counts if the key that was pinned for its name has signed it
+(drawbridge sync trust), and if it isn't older than the newest one that was
+followed here. Registries that it names are added, versions go up or down to what
+it says, and settings become what it says. A plugin is installed whole or stays as
+it was. What the file does not name stays too, unless --prune is given.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if signature == "" {
+				signature = args[0] + ".asc"
+			}
+			lock, sig, err := readTeamLock(args[0], signature)
+			if err != nil {
+				return err
+			}
+			p.Lock, p.Signature = string(lock), string(sig)
+			if from != "" {
+				if p.From, err = filepath.Abs(from); err != nil {
+					return err
+				}
+			}
+			var report host.SyncReport
+			if err := a.call(cmd.Context(), "teams.sync", p, &report); err != nil {
+				return err
+			}
+			a.show(report, func(w io.Writer) { printSync(w, report) })
+			return a.syncProblems(report)
+		},
+	}
+	cmd.Flags().StringVar(&signature, "signature", "", "the detached signature (default FILE.asc)")
+	cmd.Flags().StringVar(&from, "from", "", "fetch from this mirror, or folder of mirrors named ID.git, in place of the network")
+	cmd.Flags().BoolVar(&p.DryRun, "dry-run", false, "verify the file and say what would be done")
+	cmd.Flags().BoolVar(&p.Prune, "prune", false, "remove plugins that the file does not name, with their settings")
+	cmd.AddCommand(a.syncTrustCmd(), a.syncListCmd(), a.syncDistrustCmd())
+	return cmd
+}
+
+// maxLockFile is how much of a lock file or signature is read, a little more than
+// is ever accepted.
+const maxLockFile = abi.MaxMetadata + 1
+
+// readTeamLock reads a lock file and its signature. A signature that is missing is
+// none, which the daemon refuses.
+func readTeamLock(path, signature string) (lock, sig []byte, err error) {
+	if lock, err = readSome(path); err != nil {
+		return nil, nil, fmt.Errorf("reading lock file: %w", err)
+	}
+	if sig, err = readSome(signature); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, nil, fmt.Errorf("reading signature: %w", err)
+	}
+	return lock, sig, nil
+}
+
+func readSome(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return io.ReadAll(io.LimitReader(f, maxLockFile))
+}
+
+func printSync(w io.Writer, r host.SyncReport) {
+	done := "is followed"
+	if r.DryRun {
+		done = "would be followed"
+	}
+	fmt.Fprintf(w, "lock file %s version %d, signed by %s, %s\n", r.Name, r.Version, r.Signer, done)
+	row(w, "SUBJECT", "ACTION", "VERSION", "BEFORE", "PROBLEM")
+	for _, s := range r.Steps {
+		problem := ""
+		if s.Problem != nil {
+			problem = string(s.Problem.Code) + ": " + s.Problem.Message
+		}
+		row(w, s.Subject, s.Action, s.Version, s.From, problem)
+	}
+}
+
+// syncProblems ends the command by the first step that failed, which the report has
+// told already.
+func (a *app) syncProblems(r host.SyncReport) error {
+	extra := 0
+	var first *host.PluginProblem
+	for _, s := range r.Steps {
+		if s.Action == host.SyncExtra {
+			extra++
+		}
+		if s.Problem == nil {
+			continue
+		}
+		if first == nil {
+			first = s.Problem
+		}
+		if s.Problem.Hint != "" {
+			a.note("%s: %s", s.Subject, s.Problem.Hint)
+		}
+	}
+	if extra > 0 {
+		a.note("%d installed that the lock file does not name: drawbridge sync FILE --prune removes what it does not name", extra)
+	}
+	if first == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", errSaid, &abi.Error{Code: first.Code, Reason: first.Reason, Msg: first.Message})
+}
+
+func (a *app) syncTrustCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "trust NAME CERTIFICATE FINGERPRINT",
+		Short: "follow the lock files named NAME that the key of this certificate signs",
+		Long: `CERTIFICATE is the signer's file (drawbridge key new writes one), FINGERPRINT is all
+40 or 64 hex digits of its key, told to you by somebody you trust. From then on
+drawbridge sync installs what such a file says without asking, so this needs a
+person at a terminal that no MCP client started.`,
+		Args: cobra.ExactArgs(3),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !registry.ValidTeamName(args[0]) {
+				return usage(fmt.Errorf("name %q: want lower-case letters, digits, dots and dashes", args[0]))
+			}
+			if _, err := signing.ParseFingerprint(args[2]); err != nil {
+				return usage(err)
+			}
+			cert, err := readSome(args[1])
+			if err != nil {
+				return fmt.Errorf("reading certificate: %w", err)
+			}
+			var res host.TeamInfo
+			err = a.call(cmd.Context(), "teams.trust", control.TeamParams{Name: args[0], Certificate: string(cert), Fingerprint: args[2]}, &res)
+			if err != nil {
+				return err
+			}
+			a.show(res, func(w io.Writer) {
+				fmt.Fprintf(w, "lock files named %s are followed if %s signed them\n", res.Name, res.Signer)
+			})
+			return nil
+		},
+	}
+}
+
+func (a *app) syncListCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "list whose lock files are followed", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			var list []host.TeamInfo
+			if err := a.call(cmd.Context(), "teams.list", struct{}{}, &list); err != nil {
+				return err
+			}
+			a.show(list, func(w io.Writer) {
+				row(w, "NAME", "VERSION", "SIGNER", "TRUSTED")
+				for _, t := range list {
+					row(w, t.Name, t.Version, t.Signer, t.Trusted)
+				}
+			})
+			if len(list) == 0 {
+				a.note("no lock file is followed yet: drawbridge sync trust NAME CERTIFICATE FINGERPRINT")
+			}
+			return nil
+		},
+	}
+}
+
+func (a *app) syncDistrustCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "distrust NAME", Short: "follow the lock files named NAME no longer; what they installed stays", Args: cobra.ExactArgs(1),
+		ValidArgsFunction: a.named("teams.list", "name"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.call(cmd.Context(), "teams.distrust", control.TeamParams{Name: args[0]}, nil); err != nil {
+				return err
+			}
+			a.show(map[string]string{"distrusted": args[0]}, func(w io.Writer) { fmt.Fprintf(w, "lock files named %s are not followed any more\n", args[0]) })
+			return nil
+		},
+	}
+}

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/drawbridge-mcp/drawbridge/host"
+)
+
+// syncs runs drawbridge sync without a terminal and returns its report.
+func (h *home) syncs(code int, args ...string) (host.SyncReport, string) {
+	h.t.Helper()
+	out, msg, got := h.try(append([]string{"sync", "--json"}, args...)...)
+	if got != code {
+		h.t.Fatalf("sync %q: exit code %d, want %d\n%s%s", args, got, code, out, msg)
+	}
+	var report host.SyncReport
+	if err := json.Unmarshal([]byte(out), &report); err != nil {
+		h.t.Fatalf("sync %q: %v\n%s", args, err, out)
+	}
+	return report, out
+}
+
+func steps(r host.SyncReport) string {
+	var list []string
+	for _, s := range r.Steps {
+		list = append(list, s.Action+" "+s.Subject)
+	}
+	return strings.Join(list, ", ")
+}
+
+// A team's lock file makes one machine like another: after one yes, without a
+// question, without the network, and only what the pinned key signed.
+func TestSync(t *testing.T) {
+	first := newHome(t)
+	site := newSite(t, 1)
+	first.ready(site)
+	secret := []string{"--key", "key", "--passphrase-fd", "0"}
+	lock := filepath.Join(first.work, "team.lock")
+	first.run(append([]string{"lock", "export", lock, "--name", "support"}, secret...)...)
+	first.run("registry", "mirror", "team", "mirrors/team.git", "--lock", lock)
+	mirrors := filepath.Join(first.work, "mirrors")
+	fpr := first.fingerprint("key")
+	cert := filepath.Join(first.work, "key.asc")
+
+	h := newHome(t)
+	_, out := h.syncs(5, lock, "--from", mirrors)
+	if !strings.Contains(out, `"unknown_key"`) {
+		t.Errorf("nobody was trusted:\n%s", out)
+	}
+	if _, msg, code := h.try("sync", "trust", "support", cert, fpr); code != 3 || !strings.Contains(msg, "needs a person at a terminal") {
+		t.Errorf("without a terminal: exit code %d\n%s", code, msg)
+	}
+	seen := h.want(0, agree(), "sync", "trust", "support", cert, fpr)
+	for _, part := range []string{"Follow this team's lock files?", "support", "without asking you"} {
+		if !strings.Contains(seen, part) {
+			t.Errorf("the terminal does not show %q:\n%s", part, seen)
+		}
+	}
+	if r, _ := h.syncs(0, lock, "--from", mirrors, "--dry-run"); !r.DryRun || steps(r) != "add registry team, install acme/sample" {
+		t.Errorf("a dry run: %+v", r)
+	}
+	if list := h.run("list", "--json"); strings.Contains(list, "acme/sample") {
+		t.Errorf("a dry run installed\n%s", list)
+	}
+	if r, _ := h.syncs(0, lock, "--from", mirrors); steps(r) != "add registry team, install acme/sample" || r.Version != 1 {
+		t.Errorf("the report: %+v", r)
+	}
+	if list := h.run("list", "--json"); !strings.Contains(list, `"state": "ready"`) {
+		t.Errorf("installed:\n%s", list)
+	}
+	h.run("lock", "export", "again.lock", "--name", "support", "--version", "9")
+	again, err := os.ReadFile(filepath.Join(h.work, "again.lock"))
+	if err != nil || !strings.Contains(string(again), `"base_url":"`+site+`"`) {
+		t.Errorf("the settings of the lock file are not there: %v\n%s", err, again)
+	}
+	if r, _ := h.syncs(0, lock, "--from", mirrors); steps(r) != "keep acme/sample" {
+		t.Errorf("again: %+v", r)
+	}
+	if log := h.run("audit", "--json"); !strings.Contains(log, "by lock file support") || !strings.Contains(log, "team trusted") {
+		t.Errorf("the audit log:\n%s", log)
+	}
+
+	// Changed by anybody, signed by somebody else, or not at all: nothing is done.
+	data, err := os.ReadFile(lock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(name string, data []byte) string {
+		path := filepath.Join(h.work, name)
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	changed := write("changed.lock", []byte(strings.Replace(string(data), site, "http://other.localhost:1", 1)))
+	for file, want := range map[string]string{changed: "bad_signature", write("bare.lock", data): "unsigned"} {
+		args := []string{file, "--from", mirrors}
+		if want == "bad_signature" {
+			args = append(args, "--signature", lock+".asc")
+		}
+		if _, out := h.syncs(5, args...); !strings.Contains(out, want) {
+			t.Errorf("want %s:\n%s", want, out)
+		}
+	}
+	// The next version no longer has the plugin: it stays until somebody says so.
+	first.run("remove", "acme/sample")
+	first.run(append([]string{"lock", "export", lock, "--name", "support"}, secret...)...)
+	if r, _ := h.syncs(0, lock); r.Version != 2 || steps(r) != host.SyncExtra+" acme/sample" {
+		t.Errorf("the report: %+v", r)
+	}
+	if r, _ := h.syncs(0, lock, "--prune"); steps(r) != "remove acme/sample" {
+		t.Errorf("the report: %+v", r)
+	}
+	if list := h.run("list", "--json"); strings.TrimSpace(list) != "[]" {
+		t.Errorf("installed:\n%s", list)
+	}
+	// And there is no way back.
+	first.run(append([]string{"lock", "export", filepath.Join(h.work, "one.lock"), "--name", "support"}, secret...)...)
+	if _, out := h.syncs(5, filepath.Join(h.work, "one.lock")); !strings.Contains(out, "snapshot_older") {
+		t.Errorf("an older one:\n%s", out)
+	}
+}
+
+// A shell that an agent drives can neither pin a team's key nor move a registry.
+func TestAgentCannotTrustATeam(t *testing.T) {
+	h := newHome(t)
+	h.publish()
+	h.want(0, agree(), "registry", "add", "reg.git", h.fingerprint("key"))
+	h.run("registry", "mirror", "team", "mirror.git")
+	c := h.dialStdio("drawbridge", "mcp", "--client", "coder") // this test is the client
+	for _, args := range [][]string{
+		{"sync", "trust", "support", "key.asc", h.fingerprint("key")},
+		{"registry", "set-url", "team", "mirror.git"},
+	} {
+		seen, code := h.typed(agree(), args...)
+		if code != 3 || !strings.Contains(seen, "was started by the connected client") {
+			t.Errorf("%q: exit code %d, and the terminal shows:\n%s", args, code, seen)
+		}
+		if _, msg, code := h.try(args...); code != 3 {
+			t.Errorf("%q without a terminal: exit code %d, %s", args, code, msg)
+		}
+	}
+	if list := h.run("sync", "list", "--json"); strings.TrimSpace(list) != "[]" {
+		t.Errorf("teams: %s", list)
+	}
+	if list := h.run("registry", "list"); strings.Contains(list, filepath.Join(h.work, "mirror.git")) {
+		t.Errorf("registries: %s", list)
+	}
+	c.done.Store(true)
+	if err := c.in.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A registry is fetched from a mirror once a person said so.
+func TestRegistryFromMirror(t *testing.T) {
+	h := newHome(t)
+	h.publish()
+	h.want(0, agree(), "registry", "add", "reg.git", h.fingerprint("key"))
+	out := h.run("registry", "mirror", "reg.git", "mirror.git", "--fingerprint", h.fingerprint("key"), "--json")
+	if !strings.Contains(out, `"modules": 1`) {
+		t.Errorf("the report:\n%s", out)
+	}
+	seen := h.want(0, agree(), "registry", "set-url", "team", "mirror.git")
+	if !strings.Contains(seen, "as before") || !strings.Contains(seen, "mirror.git") {
+		t.Errorf("the terminal shows:\n%s", seen)
+	}
+	if err := os.RemoveAll(filepath.Join(h.work, "reg.git")); err != nil {
+		t.Fatal(err)
+	}
+	h.want(0, agree(), "install", "acme/sample", "--set", "base_url=http://sample.localhost:1")
+}

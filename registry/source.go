@@ -1,0 +1,113 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/signing"
+)
+
+// mirrorsKey is the context key of what WithMirrors sets.
+type mirrorsKey struct{}
+
+// WithMirrors returns a context in which registries are fetched from a folder of
+// this machine that the user named, in place of where they are: it is a mirror, or
+// it holds mirrors named ID.git. Nothing else changes: what a mirror says is
+// verified against the key that was pinned and what was seen before.
+func WithMirrors(ctx context.Context, dir string) context.Context {
+	return context.WithValue(ctx, mirrorsKey{}, dir)
+}
+
+// sourceOf says where a registry is fetched from.
+func sourceOf(ctx context.Context, id, url string) (address, error) {
+	dir, _ := ctx.Value(mirrorsKey{}).(string)
+	if dir == "" {
+		return parseAddress(url)
+	}
+	for _, path := range []string{filepath.Join(dir, id+".git"), dir} {
+		if isBare(path) {
+			return parseAddress(path)
+		}
+	}
+	return address{}, abi.Errorf(abi.ErrNotFound, "mirror", "%q is no mirror, and has none of registry %q in it", dir, id).
+		WithHint("drawbridge registry mirror %s %s", id, filepath.Join(dir, id+".git"))
+}
+
+// isBare reports whether a bare repository seems to stand there.
+func isBare(path string) bool {
+	info, err := os.Stat(filepath.Join(path, "HEAD"))
+	return err == nil && info.Mode().IsRegular()
+}
+
+// EnsureRegistry adds a registry that a team's lock file names, unless it is there.
+// One that is there stays as it is; it has to be pinned to the same key, because
+// another owner may hold another registry of that id. A lock file can't name a
+// path of this machine: with mirrors, the mirror is what is remembered then.
+func (c *Client) EnsureRegistry(ctx context.Context, want TeamRegistry) error {
+	return c.exclusive(func() error {
+		s, _, err := c.registryState(want.ID)
+		switch {
+		case err == nil && s.Pinned == want.Pinned:
+			return nil
+		case err == nil:
+			return refuse(abi.ReasonUnknownKey, []signing.Fingerprint{s.Pinned, want.Pinned},
+				"registry %q is pinned to another key here than in the lock file", want.ID).
+				WithHint("drawbridge registry remove %s, if the lock file is right", want.ID)
+		case !errors.Is(err, abi.ErrNotFound):
+			return err
+		}
+		home, from, err := newSource(ctx, want)
+		if err != nil {
+			return err
+		}
+		_, err = c.addRegistry(ctx, home, from, want.Pinned, want.ID)
+		return err
+	})
+}
+
+// newSource says where a registry of a lock file is from now on, and where it is
+// fetched from now.
+func newSource(ctx context.Context, want TeamRegistry) (home, from address, err error) {
+	if home, err = parseAddress(want.URL); err != nil {
+		return home, from, err
+	}
+	if from, err = sourceOf(ctx, want.ID, want.URL); err != nil {
+		return home, from, err
+	}
+	if home.via != fromFile {
+		return home, from, nil
+	}
+	if dir, _ := ctx.Value(mirrorsKey{}).(string); dir == "" {
+		return home, from, abi.Errorf(abi.ErrForbidden, "sync", "the lock file has registry %q at %q, a path of a machine, and you have not named it", want.ID, want.URL).
+			WithHint("drawbridge registry add %s %s", want.URL, want.Pinned)
+	}
+	return from, from, nil
+}
+
+// SetRegistryURL fetches a registry from another address from now on, such as a
+// mirror. Whom it is pinned to and what was seen of it stay: an address whose
+// snapshot doesn't pass, or is older, is refused, and nothing changes.
+func (c *Client) SetRegistryURL(ctx context.Context, id, url string) (Registry, error) {
+	from, err := parseAddress(url)
+	if err != nil {
+		return Registry{}, err
+	}
+	var moved Registry
+	err = c.exclusive(func() error {
+		s, dir, err := c.registryState(id)
+		if err != nil {
+			return err
+		}
+		next := s.clone()
+		next.URL = from.url
+		if next, err = c.fetchRegistry(ctx, dir, from, next); err != nil {
+			return err
+		}
+		moved = next.registry()
+		return nil
+	})
+	return moved, err
+}
