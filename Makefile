@@ -2,6 +2,7 @@
 # .bin/, so that go.mod lists only what the product is built from.
 GOFUMPT_VERSION  := v0.9.2
 GOLANGCI_VERSION := v2.15.0
+KREW_VERSION     := v0.4.3
 
 BIN     := $(CURDIR)/.bin
 GO      ?= go
@@ -18,7 +19,7 @@ BROWSERS := /(host/browser|test/e2e|cmd/drawbridge)$$
 LONG := /(test/e2e|cmd/drawbridge)$$
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test race test-browser test-sites conformance check lint fuzz bench bench-peers crash mutants deps deps-npm clean help
+.PHONY: build demo test race test-browser test-sites conformance check lint fuzz bench bench-peers bench-registry crash mutants deps deps-npm clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -88,6 +89,11 @@ bench: deps build ## speed as ratios: JSON to dist/bench.json, a table to standa
 bench-peers: deps build ## the same page read by other MCP servers, from npm: JSON to dist/bench-peers.json, a table (README=1: into the README)
 	@mkdir -p dist
 	$(GO) run ./test/bench/peers -source $(CURDIR) -drawbridge $(DRAWBRIDGE) -out $(CURDIR)/dist/bench-peers.json $(if $(README),-readme README.md)
+
+bench-registry: ## installing one connector from a registry of 500, beside clones and krew: JSON to dist/bench-registry.json, a table (README=1: into the README)
+	@mkdir -p dist
+	@GOBIN=$(BIN) $(GO) install sigs.k8s.io/krew/cmd/krew@$(KREW_VERSION) || echo "krew can't be installed: its column stays empty"
+	$(GO) run ./test/bench/registries -krew "$$(ls $(BIN)/krew 2>/dev/null)" -out $(CURDIR)/dist/bench-registry.json $(if $(README),-readme README.md)
 
 mutants: deps ## take each check out in a scratch copy and see its test fail
 	$(GO) run ./test/mutants
