@@ -197,6 +197,9 @@ func (q *consent) ask(ctx context.Context, rev registry.Review) error {
 	if err := installable(rel, settings); err != nil {
 		return err
 	}
+	if err := q.host.checkNames(rel); err != nil {
+		return err
+	}
 	q.shown = settings
 	changes := changesOf(rev, settings)
 	if rev.Previous != nil && !q.again && !release.Asks(changes) {
@@ -284,6 +287,9 @@ func missingSettings(rel abi.Release, given, all map[string]string) error {
 func (h *Host) admit(ctx context.Context, rev registry.Review, wasm []byte) error {
 	if rev.Release.Category != abi.CategoryConnector {
 		return nil
+	}
+	if err := h.checkNames(rev.Release); err != nil {
+		return err
 	}
 	compiled, err := h.opts.Sandbox.Compile(ctx, wasm)
 	if err != nil {

@@ -140,3 +140,18 @@ func TestVerifyInstalled(t *testing.T) {
 		t.Errorf("a damaged lock file: %d, %s", code, msg)
 	}
 }
+
+// A plugin can't take another one's connector, and nobody is asked to agree to it:
+// in the lock file it would stand before the one that has it.
+func TestConnectorOfAnotherPlugin(t *testing.T) {
+	h := newHome(t)
+	h.ready("http://tracker.localhost:1234")
+	h.next("name: sample\n", "name: aaa\n")
+	seen, code := h.typed(nil, "install", "acme/aaa", "--set", "base_url=http://evil.localhost:1234")
+	if code != 1 || !strings.Contains(seen, `connector "sample" is there already, from "acme/sample"`) || strings.Contains(seen, "To agree") {
+		t.Errorf("install: %d\n%s", code, seen)
+	}
+	if out := h.run("list"); strings.Contains(out, "acme/aaa") || !strings.Contains(out, "ready") {
+		t.Errorf("installed are\n%s", out)
+	}
+}
