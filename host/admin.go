@@ -26,6 +26,7 @@ type RegistryInfo struct {
 	Fingerprint string    `json:"fingerprint"` // of the owner's key that was pinned
 	Snapshot    int64     `json:"snapshot"`    // newest version seen
 	Expires     time.Time `json:"expires"`     // of that snapshot
+	Builtin     bool      `json:"builtin"`     // the program carries it, and it doesn't expire with Expires
 }
 
 // PluginInfo is one plugin, installed or found.
@@ -40,6 +41,10 @@ type PluginInfo struct {
 	Connectors  []string `json:"connectors,omitempty"`
 	State       string   `json:"state,omitempty"` // ready, or why it does not run
 	Hint        string   `json:"hint,omitempty"`
+	Channel     string   `json:"channel,omitempty"`  // that updates follow: stable or beta
+	Pinned      bool     `json:"pinned,omitempty"`   // updates leave it as it is
+	Previous    string   `json:"previous,omitempty"` // the version that a rollback goes back to
+	Notices     []string `json:"notices,omitempty"`  // what works today and needs attention
 
 	Health []ConnectorHealth `json:"health,omitempty"` // of its connectors
 }
@@ -51,7 +56,7 @@ func WithTransfer(ctx context.Context, report func(what string, percent int)) co
 }
 
 func registryInfo(r registry.Registry) RegistryInfo {
-	return RegistryInfo{ID: r.ID, URL: r.URL, Fingerprint: string(r.Pinned), Snapshot: r.Snapshot, Expires: r.Expires}
+	return RegistryInfo{ID: r.ID, URL: r.URL, Fingerprint: string(r.Pinned), Snapshot: r.Snapshot, Expires: r.Expires, Builtin: r.Builtin}
 }
 
 // AddRegistry trusts a registry after a person agreed to its address and
@@ -104,21 +109,6 @@ func (h *Host) RemoveRegistry(ctx context.Context, id string) error {
 // searchRefresh is how long a search waits for a registry's newest snapshot.
 const searchRefresh = 15 * time.Second
 
-// Search lists the plugins of the trusted registries whose name contains text.
-// A registry that can't be reached is searched as it was when it last was.
-func (h *Host) Search(ctx context.Context, text string) ([]PluginInfo, error) {
-	h.refreshAll(ctx)
-	found, err := h.opts.Registry.Search(ctx, text)
-	list := make([]PluginInfo, 0, len(found))
-	for _, c := range found {
-		list = append(list, PluginInfo{Name: c.Plugin(), Version: c.Version.Version, Registry: c.Registry})
-	}
-	if len(list) > 0 {
-		return list, nil // what was refused is told by install
-	}
-	return list, err
-}
-
 // refreshAll fetches the registries' newest snapshots, unless an install is under
 // way: it does so itself.
 func (h *Host) refreshAll(ctx context.Context) {
@@ -126,6 +116,7 @@ func (h *Host) refreshAll(ctx context.Context) {
 		return
 	}
 	defer h.admin.Unlock()
+	defer h.stopRevokedOrLog(ctx)
 	ctx, cancel := context.WithTimeout(ctx, searchRefresh)
 	defer cancel()
 	all, err := h.opts.Registry.Registries()
@@ -145,8 +136,11 @@ func (h *Host) refreshAll(ctx context.Context) {
 func (h *Host) Install(ctx context.Context, ref string, settings map[string]string, show func(Question) error, progress func(string)) (PluginInfo, error) {
 	h.admin.Lock()
 	defer h.admin.Unlock()
-	r, err := registry.ParseRef(ref)
+	r, err := registry.ParseName(ref)
 	if err != nil {
+		return PluginInfo{}, err
+	}
+	if r, err = h.opts.Registry.Complete(ctx, r); err != nil {
 		return PluginInfo{}, err
 	}
 	changes, err := h.settings.differ(r.Plugin(), settings)
@@ -154,7 +148,7 @@ func (h *Host) Install(ctx context.Context, ref string, settings map[string]stri
 		return PluginInfo{}, err
 	}
 	progress("fetching and verifying " + ref)
-	q := consent{host: h, given: settings, show: show}
+	q := consent{host: h, given: settings, again: changes, show: show}
 	entry, err := h.opts.Registry.Install(ctx, r, registry.InstallOptions{
 		Again:   changes, // another address is another grant
 		Consent: q.ask,
@@ -167,6 +161,7 @@ func (h *Host) Install(ctx context.Context, ref string, settings map[string]stri
 		},
 	})
 	if err != nil {
+		h.stopRevokedOrLog(ctx) // what was fetched may revoke
 		return PluginInfo{}, err
 	}
 	if err := h.settings.set(entry.Plugin(), settings); err != nil {
@@ -185,38 +180,37 @@ func (h *Host) Install(ctx context.Context, ref string, settings map[string]stri
 type consent struct {
 	host  *Host
 	given map[string]string
+	again bool // the settings are to be others than before
 	show  func(Question) error
-	shown map[string]string // every setting, as it was shown; nil if nobody was asked
+	shown map[string]string // every setting, as it was shown; nil if nothing was to be agreed to
 }
 
 // ask shows a person what a release may do, with the settings put in, and
-// refuses at once what could not be loaded afterwards. Other administration goes
-// on while the person reads, so h.admin is let go.
+// refuses at once what could not be loaded afterwards. Nobody is asked about what
+// may do no more than the version that it takes the place of. Other administration
+// goes on while the person reads, so h.admin is let go.
 func (q *consent) ask(ctx context.Context, rev registry.Review) error {
 	rel := rev.Release
 	settings, err := q.host.allSettings(rel, q.given)
 	if err != nil {
 		return err
 	}
-	if rel.ABI.Min > abi.Version || rel.ABI.Max < abi.Version {
-		return abi.Errorf(abi.ErrUnsupportedAction, "install", "it needs ABI version %d to %d, this host has %d", rel.ABI.Min, rel.ABI.Max, abi.Version)
+	if err := installable(rel, settings); err != nil {
+		return err
 	}
-	for i := range rel.Connectors {
-		if _, err := resolve(&rel.Connectors[i], settings); err != nil {
-			return err
-		}
+	if err := q.host.checkNames(rel); err != nil {
+		return err
 	}
-	lines := []string{
-		"signed by    " + rev.Signer.Primary.Grouped(),
-		"registry     " + rev.Registry.ID,
-	}
-	if rev.Previous != nil {
-		lines = append(lines, "replaces     version "+rev.Previous.Version)
-	}
-	lines = append(lines, noticeLines(rev)...)
-	lines = append(lines, release.Explain(rel, settings)...)
-	title := fmt.Sprintf("Install %s/%s %s?", rel.Namespace, rel.Name, rel.Version)
 	q.shown = settings
+	changes := changesOf(rev, settings)
+	if rev.Previous != nil && !q.again && !release.Asks(changes) {
+		return nil
+	}
+	lines := reviewLines(rev, settings, changes)
+	if q.again { // another address is another grant: all of it is shown
+		lines = append(lines, release.Explain(rel, settings)...)
+	}
+	title := fmt.Sprintf("Install %s/%s %s?", rel.Namespace, rel.Name, rel.Version)
 	q.host.admin.Unlock()
 	defer q.host.admin.Lock()
 	return q.host.Questions.Ask(ctx, title, lines, q.show)
@@ -233,9 +227,7 @@ func (q *consent) stillHolds(rev registry.Review) error {
 		return err
 	}
 	if !maps.Equal(now, q.shown) {
-		plugin := rev.Release.Namespace + "/" + rev.Release.Name
-		return abi.Errorf(abi.ErrConfirmationRequired, "install", "the settings of %q changed while the question was open: nothing was installed", plugin).
-			WithHint("drawbridge install %s", plugin)
+		return settingsChanged(rev.Release.Namespace + "/" + rev.Release.Name)
 	}
 	return nil
 }
@@ -297,6 +289,9 @@ func (h *Host) admit(ctx context.Context, rev registry.Review, wasm []byte) erro
 	if rev.Release.Category != abi.CategoryConnector {
 		return nil
 	}
+	if err := h.checkNames(rev.Release); err != nil {
+		return err
+	}
 	compiled, err := h.opts.Sandbox.Compile(ctx, wasm)
 	if err != nil {
 		return err
@@ -330,9 +325,10 @@ func CheckModule(rel abi.Release, compiled sandbox.CompiledInfo) error {
 func (h *Host) Plugins(ctx context.Context) ([]PluginInfo, error) {
 	installed, err := h.opts.Registry.Installed()
 	list := make([]PluginInfo, 0, len(installed))
-	all := h.Health(ctx)
+	all, expired := h.Health(ctx), h.expiredRegistries()
 	for _, e := range installed {
 		info := h.info(e)
+		info.Notices = notices(e, expired)
 		for _, c := range all {
 			if slices.Contains(info.Connectors, c.Connector) {
 				info.Health = append(info.Health, c)
@@ -345,6 +341,10 @@ func (h *Host) Plugins(ctx context.Context) ([]PluginInfo, error) {
 
 func (h *Host) info(e registry.Entry) PluginInfo {
 	info := PluginInfo{Name: e.Plugin(), Version: e.Version, Registry: e.Registry, Signer: string(e.Signer), State: "ready"}
+	info.Channel, info.Pinned = channelName(e.Channel), e.Pinned
+	if e.Previous != nil {
+		info.Previous = e.Previous.Version
+	}
 	cat := h.catalog.Load()
 	if p, ok := cat.plugins[e.Plugin()]; ok {
 		info.Title, info.Description, info.Category = p.release.Title, p.release.Description, string(p.release.Category)
@@ -363,22 +363,6 @@ func (h *Host) info(e registry.Entry) PluginInfo {
 		info.State += ": " + problem.Error()
 	}
 	return info
-}
-
-// RemovePlugin removes an installed plugin and its settings.
-func (h *Host) RemovePlugin(ctx context.Context, name string) error {
-	h.admin.Lock()
-	defer h.admin.Unlock()
-	if err := h.opts.Registry.Uninstall(name); err != nil {
-		return err
-	}
-	if err := h.settings.remove(name); err != nil {
-		return err
-	}
-	if err := h.Reload(); err != nil {
-		return err
-	}
-	return h.Note(ctx, "plugin removed", name)
 }
 
 // explainWrites says in plain words what a destructive tool may send.

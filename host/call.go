@@ -50,12 +50,21 @@ func (h *Host) Call(ctx context.Context, r CallRequest) CallResult {
 	c := &call{id: rand.Text()[:16], host: h, req: r, started: h.now()}
 	err := c.find()
 	if err == nil {
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, c.timeout())
-		defer cancel()
-		err = c.stages(ctx)
+		err = c.whileInstalled(ctx)
 	}
 	return c.result(ctx, err)
+}
+
+// whileInstalled runs the call's stages on the version that it was found in: that
+// one stays, whatever is installed meanwhile, unless it is revoked.
+func (c *call) whileInstalled(ctx context.Context) error {
+	life := c.tool.conn.plugin.life
+	defer life.leave()
+	ctx, unbind := life.during(ctx)
+	defer unbind()
+	ctx, cancel := context.WithTimeout(ctx, c.timeout())
+	defer cancel()
+	return life.explain(c.stages(ctx))
 }
 
 // stages is the order of a call. The gate is asked only once the caller's
@@ -68,6 +77,7 @@ func (c *call) stages(ctx context.Context) error {
 		c.enter,    // its connector is not paused
 		c.identify, // destructive only: who is signed in
 		c.allow,    // the gate: policy, or a person
+		c.present,  // it was not removed meanwhile
 		c.begin,    // audit, the row before
 		c.open,     // a tab under this tool's guard
 		c.run,      // the module, in its sandbox
@@ -81,18 +91,32 @@ func (c *call) stages(ctx context.Context) error {
 	return nil
 }
 
+// find looks the tool up and takes part in its plugin's life: a plugin that is
+// replaced meanwhile stays until the call is over.
 func (c *call) find() error {
-	cat := c.host.catalog.Load()
-	t, ok := cat.tools[c.req.Tool]
-	if !ok {
-		hint := "drawbridge tools"
-		if len(cat.problems) > 0 {
-			hint = "drawbridge list" // it may be a tool of a plugin that was refused
+	for {
+		cat := c.host.catalog.Load()
+		t, ok := cat.tools[c.req.Tool]
+		if !ok {
+			return cat.noTool(c.req.Tool)
 		}
-		return abi.Errorf(abi.ErrNotFound, "call", "no tool %q is installed", c.req.Tool).WithHint("%s", hint)
+		if t.conn.plugin.life.enter() {
+			c.tool = t
+			return nil
+		}
 	}
-	c.tool = t
-	return nil
+}
+
+// noTool says why there is no such tool.
+func (c *catalog) noTool(name string) error {
+	if e, ok := c.revoked[name]; ok {
+		return e
+	}
+	hint := "drawbridge tools"
+	if len(c.problems) > 0 {
+		hint = "drawbridge list" // it may be a tool of a plugin that was refused
+	}
+	return abi.Errorf(abi.ErrNotFound, "call", "no tool %q is installed", name).WithHint("%s", hint)
 }
 
 func (c *call) timeout() time.Duration {

@@ -21,6 +21,7 @@ type plugin struct {
 	sha256  string // of the module that was verified
 	signer  string // fingerprint of its publisher
 	module  *sandbox.Module
+	life    *life
 }
 
 // A connector is one web system of a plugin, with the user's settings.
@@ -51,6 +52,7 @@ type catalog struct {
 	prompts    map[string]*prompt    // by listed name
 	list       []ToolDef             // sorted by name
 	problems   map[string]*abi.Error // by namespace/name: why it is not loaded
+	revoked    map[string]*abi.Error // by listed and by dotted name of tools: why they must not run
 }
 
 // load builds the catalog from what is installed. A plugin that can't be
@@ -63,10 +65,12 @@ func (h *Host) load() (*catalog, error) {
 	c := &catalog{
 		plugins: map[string]*plugin{}, connectors: map[string]*connector{},
 		tools: map[string]*tool{}, prompts: map[string]*prompt{}, problems: map[string]*abi.Error{},
+		revoked: map[string]*abi.Error{},
 	}
 	for _, in := range installed {
 		if err := c.add(h, in); err != nil {
 			c.problems[in.Plugin()] = Safe(err)
+			c.noteRevoked(h, in.Plugin())
 		}
 	}
 	for name, t := range c.tools {
@@ -95,6 +99,7 @@ func (c *catalog) add(h *Host, in registry.Entry) error {
 	if p.module, err = h.module(loaded); err != nil {
 		return err
 	}
+	p.life = newLife(p.module.Close)
 	settings, err := h.settings.get(in.Plugin())
 	if err != nil {
 		return err

@@ -36,6 +36,9 @@ type Options struct {
 	Now      func() time.Time // default time.Now
 	Wait     time.Duration    // how long the gate waits for a person: a destructive call's deadline is that much later
 	Changed  func()           // called after the list of tools changed; may be nil
+	// Refresh is how often the registries are asked for what is new, and what is
+	// revoked; 0 is never.
+	Refresh time.Duration
 }
 
 // A Host carries calls. Its methods may be called from any goroutine.
@@ -48,7 +51,8 @@ type Host struct {
 	health  *health.Monitor
 	values  valueCache
 	catalog atomic.Pointer[catalog]
-	shots   shots // the newest calls' last pictures
+	shots   shots        // the newest calls' last pictures
+	fetched atomic.Int64 // when a search last asked the registries, in Unix nanoseconds
 
 	// Questions are what waits for a person beside the gate's approvals.
 	Questions Questions
@@ -88,6 +92,7 @@ func New(o Options) (*Host, error) {
 	}
 	if err == nil {
 		go h.watchHealth()
+		go h.watchRegistries()
 	}
 	return h, err
 }
@@ -143,12 +148,14 @@ func (h *Host) Reload() error {
 	if prev == nil {
 		return nil
 	}
-	for id := range prev.connectors {
-		h.tabs.forget(id)
+	for id, conn := range prev.connectors {
+		if !conn.same(next.connectors[id]) {
+			h.tabs.forget(id)
+		}
 	}
-	for _, p := range prev.plugins {
-		if p.module != nil {
-			p.module.Close()
+	for name, p := range prev.plugins {
+		if p.life != nil {
+			p.life.retire(next.revocation(name))
 		}
 	}
 	if h.opts.Changed != nil {

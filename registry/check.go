@@ -82,8 +82,8 @@ type Growth struct {
 
 // The verdicts.
 const (
-	Accepted = "accepted"
-	Refused  = "refused"
+	VerdictAccepted = "accepted"
+	VerdictRefused  = "refused"
 )
 
 // maxProblems bounds a report.
@@ -97,7 +97,7 @@ const maxProblems = 500
 // the state is in the report.
 func Check(ctx context.Context, opts CheckOptions) (*CheckReport, error) {
 	c := &checker{opts: opts, report: &CheckReport{
-		Verdict: Refused, Problems: []CheckProblem{}, Notices: []CheckProblem{}, Changes: []Change{}, Proposed: []ProposedRelease{}, Growth: []Growth{},
+		Verdict: VerdictRefused, Problems: []CheckProblem{}, Notices: []CheckProblem{}, Changes: []Change{}, Proposed: []ProposedRelease{}, Growth: []Growth{},
 	}}
 	if err := c.prepare(); err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func Check(ctx context.Context, opts CheckOptions) (*CheckReport, error) {
 		return nil, err
 	}
 	if len(c.report.Problems) == 0 {
-		c.report.Verdict = Accepted
+		c.report.Verdict = VerdictAccepted
 	}
 	return c.report, nil
 }

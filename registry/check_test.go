@@ -65,14 +65,14 @@ func codesOf(r *CheckReport) []string {
 
 func wantAccepted(t *testing.T, r *CheckReport) {
 	t.Helper()
-	if r.Verdict != Accepted || len(r.Problems) != 0 {
+	if r.Verdict != VerdictAccepted || len(r.Problems) != 0 {
 		t.Errorf("verdict %s, problems %+v", r.Verdict, r.Problems)
 	}
 }
 
 func wantProblem(t *testing.T, r *CheckReport, code, path string) {
 	t.Helper()
-	if r.Verdict != Refused || !slices.ContainsFunc(r.Problems, func(p CheckProblem) bool { return p.Code == code && p.Path == path && p.Message != "" }) {
+	if r.Verdict != VerdictRefused || !slices.ContainsFunc(r.Problems, func(p CheckProblem) bool { return p.Code == code && p.Path == path && p.Message != "" }) {
 		t.Errorf("verdict %s, want %s at %q, problems %+v", r.Verdict, code, path, r.Problems)
 	}
 }
@@ -477,7 +477,7 @@ func TestCheckRefusesHostileRepositories(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if r.Verdict != Refused || !slices.Contains(codesOf(r), "malformed") {
+				if r.Verdict != VerdictRefused || !slices.Contains(codesOf(r), "malformed") {
 					t.Errorf("base %q: %s, %+v", base, r.Verdict, r.Problems)
 				}
 				if len(r.Problems) > 0 {

@@ -197,11 +197,11 @@ func TestResolve(t *testing.T) {
 			t.Errorf("%q: got %q, %v, want %q", constraint, got.Version.Version, err, want)
 		}
 	}
-	found, err := f.client.Search(t.Context(), "TRACK")
+	found, err := f.search("TRACK")
 	if err != nil || len(found) != 1 || found[0].Version.Version != "1.1.0" {
 		t.Errorf("search: %+v, %v", found, err)
 	}
-	if found, err := f.client.Search(t.Context(), "nothing"); err != nil || len(found) != 0 {
+	if found, err := f.search("nothing"); err != nil || len(found) != 0 {
 		t.Errorf("search for nothing: %+v, %v", found, err)
 	}
 }

@@ -140,6 +140,7 @@ const (
 	NoticeLooksLike    NoticeCode = "looks_like"    // another plugin has nearly this name
 	NoticeNewPublisher NoticeCode = "new_publisher" // nobody here knows the key that signed
 	NoticeOtherSigner  NoticeCode = "other_signer"  // another key signed than the installed version's
+	NoticeOld          NoticeCode = "old"           // the program carries it, and newer ones may be out
 )
 
 // newPublisher is how long a key counts as new after it was let in.

@@ -22,7 +22,7 @@ func TestWhileAPersonReads(t *testing.T) {
 			f.publish("1.2.0")
 			_, err := f.client.Refresh(f.t.Context(), "main")
 			f.must(err)
-			_, err = f.client.Search(f.t.Context(), "track")
+			_, err = f.search("track")
 			f.must(err)
 		}, nil, "1.1.0"},
 		"it is uninstalled": {

@@ -115,7 +115,7 @@ func (c *Client) propose(ctx context.Context, ref Ref, opts InstallOptions) (*pr
 			return err
 		}
 		l, whole := c.isThere(p, lock)
-		if !whole || opts.Again {
+		if !whole || opts.Again || p.channel == Beta && l.Entry.Channel != Beta {
 			return nil
 		}
 		if there, err = c.follow(lock, l.Entry, p.channel); err != nil {
@@ -285,6 +285,9 @@ func (c *Client) runnable(v *verified) error {
 func (c *Client) review(cat *catalog, v *verified, lock *Lock) Review {
 	r := Review{Registry: cat.state.registry(), Release: v.Release, Hash: v.sha256, Signer: v.signer}
 	r.Notices = cat.notices(v, lock, c.cfg.Clock())
+	if c.carries(cat.state) && cat.ageing != "" {
+		r.Notices = append(r.Notices, Notice{NoticeOld, cat.ageing})
+	}
 	old := lock.find(v.Namespace + "/" + v.Name)
 	if old == nil {
 		return r

@@ -1,8 +1,14 @@
 package registry
 
 import (
+	"bytes"
+	"encoding/hex"
+	"errors"
 	"testing"
 	"time"
+
+	"github.com/ProtonMail/go-crypto/openpgp/packet"
+	openpgp "github.com/ProtonMail/go-crypto/openpgp/v2"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/signing"
@@ -138,4 +144,162 @@ func TestPublishedAfterItsSnapshot(t *testing.T) {
 		t.Error("a signature dated two days after its publication is accepted")
 	}
 	f.wantActive("")
+}
+
+// A client that has seen an index knows that what it didn't list wasn't published
+// then: a stolen snapshot key can't put a release into the past, where an author's
+// expired key was good.
+func TestPutIntoThePast(t *testing.T) {
+	f := newFixture(t)
+	author := f.newAuthor()
+	f.must(f.publishAt(author, "1.1.0", 48*time.Hour))
+	f.mustInstall(tracker)
+	f.now = epoch.Add(authorLife - time.Hour)
+	f.must(f.m.Refresh(t.Context(), f.keys))
+	f.mustInstall(tracker)
+	f.now = epoch.Add(2 * authorLife)
+	past := epoch.Add(72 * time.Hour)
+	f.list(f.submission(f.releaseOf("1.2.0"), signerAt{author, past}))
+	f.published("1.2.0", past)
+	_, err := f.install(tracker)
+	wantRefused(t, err, abi.ReasonTampered, f.snapshot)
+	f.wantActive("1.1.0")
+	// Two maintainers' clocks may differ, and a version may be older than the last look.
+	f.published("1.2.0", epoch.Add(authorLife-time.Hour-maxIssueSkew))
+	if e, err := f.install(tracker); err != nil || e.Version != "1.2.0" {
+		t.Errorf("within the clocks' difference: %s, %v", e.Version, err)
+	}
+}
+
+// revokedCertificate is a key's certificate with a revocation of it, made at a date.
+func (f *fixture) revokedCertificate(armored []byte, why packet.ReasonForRevocation, at time.Time) signing.Certificate {
+	f.t.Helper()
+	entities, err := openpgp.ReadArmoredKeyRing(bytes.NewReader(armored))
+	f.must(err)
+	f.must(entities[0].DecryptPrivateKeys([]byte("passphrase")))
+	f.must(entities[0].Revoke(why, "", &packet.Config{Time: func() time.Time { return at }}))
+	var raw bytes.Buffer
+	f.must(entities[0].Serialize(&raw))
+	fpr, err := signing.ParseFingerprint(hex.EncodeToString(entities[0].PrimaryKey.Fingerprint))
+	f.must(err)
+	c, err := signing.ReadCertificate(raw.Bytes(), fpr)
+	f.must(err)
+	return c
+}
+
+// A revocation in the author's own certificate counts at any date if the key may be
+// in other hands, and from its own date on if it was only given up.
+func TestAuthorsCertificateIsRevoked(t *testing.T) {
+	pass := func(signing.Fingerprint) ([]byte, error) { return []byte("passphrase"), nil }
+	armored, err := signing.GenerateKey("author", epoch, pass)
+	if err != nil {
+		t.Fatal(err)
+	}
+	author, err := signing.OpenSecretKey(armored, pass)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		why  packet.ReasonForRevocation
+		good bool
+	}{
+		"compromised": {packet.KeyCompromised, false},
+		"no reason":   {packet.NoReason, false},
+		"superseded":  {packet.KeySuperseded, true},
+		"retired":     {packet.KeyRetired, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			f.must(f.m.AddPublisher(t.Context(), f.keys, "acme", author.Certificate()))
+			f.must(f.publishAt(author, "1.1.0", 48*time.Hour))
+			f.now = f.now.Add(24 * time.Hour)
+			revoked := f.revokedCertificate(armored, c.why, f.now)
+			f.resign(func(m map[string][]byte) { m[keyPath(author.Fingerprint())] = revoked.Armored() })
+			f.now = f.now.Add(time.Hour)
+			wantRefused(t, f.m.Publish(t.Context(), f.keys, f.submission(f.releaseOf("1.2.0"), signerAt{author, f.now})), abi.ReasonKeyRevoked, author)
+			e, err := f.install(tracker)
+			if c.good {
+				f.must(err)
+				f.wantActive(e.Version)
+				return
+			}
+			wantRefused(t, err, abi.ReasonKeyRevoked, author)
+			f.wantActive("")
+		})
+	}
+}
+
+// renewed is a key's certificate with another expiry, as its owner makes it.
+func (f *fixture) renewed(armored []byte, life time.Duration, at time.Time) signing.Certificate {
+	f.t.Helper()
+	entities, err := openpgp.ReadArmoredKeyRing(bytes.NewReader(armored))
+	f.must(err)
+	e := entities[0]
+	f.must(e.DecryptPrivateKeys([]byte("passphrase")))
+	for _, id := range e.Identities {
+		self := id.SelfCertifications[0].Packet
+		secs := uint32(life / time.Second)
+		self.CreationTime, self.KeyLifetimeSecs = at, &secs
+		f.must(self.SignUserId(id.UserId.Id, e.PrimaryKey, e.PrivateKey, &packet.Config{Time: func() time.Time { return at }}))
+	}
+	var raw bytes.Buffer
+	f.must(e.Serialize(&raw))
+	fpr, err := signing.ParseFingerprint(hex.EncodeToString(e.PrimaryKey.Fingerprint))
+	f.must(err)
+	c, err := signing.ReadCertificate(raw.Bytes(), fpr)
+	f.must(err)
+	return c
+}
+
+// A publisher's certificate is renewed by adding it again. A copy that is older, or
+// that lacks a revocation, isn't taken.
+func TestPublisherIsRenewed(t *testing.T) {
+	f := newFixture(t)
+	pass := func(signing.Fingerprint) ([]byte, error) { return []byte("passphrase"), nil }
+	armored, err := signing.GenerateKeyFor("author", epoch, authorLife, pass)
+	f.must(err)
+	k, err := signing.OpenSecretKey(armored, pass)
+	f.must(err)
+	add := func(c signing.Certificate) error { return f.m.AddPublisher(t.Context(), f.keys, "acme", c) }
+	taken := func(c signing.Certificate) bool {
+		return bytes.Equal(f.files()[keyPath(c.Fingerprint)], c.Armored())
+	}
+	f.must(add(k.Certificate()))
+	f.now = epoch.Add(authorLife / 2)
+	longer := f.renewed(armored, 3*authorLife, f.now)
+	f.must(add(longer))
+	for name, c := range map[string]signing.Certificate{"the same": longer, "the first": k.Certificate(), "a shorter one": f.renewed(armored, authorLife, f.now)} {
+		if err := add(c); !errors.Is(err, abi.ErrInvalidArgs) || !taken(longer) {
+			t.Errorf("%s again: %v", name, err)
+		}
+	}
+	revoked := f.revokedCertificate(armored, packet.KeyCompromised, f.now)
+	f.must(add(revoked))
+	wantRefused(t, add(longer), abi.ReasonKeyRevoked, k)
+	if !taken(revoked) {
+		t.Error("the revocation is gone")
+	}
+}
+
+// A renewed key goes on publishing, and clients take it.
+func TestRenewedAuthorPublishes(t *testing.T) {
+	f := newFixture(t)
+	pass := func(signing.Fingerprint) ([]byte, error) { return []byte("passphrase"), nil }
+	armored, err := signing.GenerateKeyFor("author", epoch, authorLife, pass)
+	f.must(err)
+	k, err := signing.OpenSecretKey(armored, pass)
+	f.must(err)
+	f.must(f.m.AddPublisher(t.Context(), f.keys, "acme", k.Certificate()))
+	f.must(f.publishAt(k, "1.1.0", 48*time.Hour))
+	f.mustInstall(tracker)
+	f.must(f.m.AddPublisher(t.Context(), f.keys, "acme", f.renewed(armored, 3*authorLife, f.now)))
+	f.now = epoch.Add(2 * authorLife)
+	sig, err := k.Sign([]byte("x"), f.now)
+	if err == nil {
+		t.Errorf("the copy that wasn't renewed signs: %s", sig)
+	}
+	f.must(f.publishAt(signerAt{k, epoch.Add(72 * time.Hour)}, "1.2.0", 2*authorLife))
+	if e := f.mustInstall(tracker); e.Version != "1.2.0" {
+		t.Errorf("installed %s", e.Version)
+	}
 }

@@ -48,7 +48,7 @@ func (c *Client) load(e Entry) (Loaded, error) {
 		return Loaded{}, e.tampered("module", err)
 	}
 	l := Loaded{Entry: e, Release: release, Wasm: wasm}
-	if !c.cfg.Clock().Before(s.Expires.Time) {
+	if !c.cfg.Clock().Before(s.Expires.Time) && !c.carries(s) {
 		l.Warnings = append(l.Warnings, fmt.Sprintf(
 			"snapshot version %d of registry %q expired at %s: nothing new is installed until it is renewed",
 			s.Snapshot, s.Registry, s.Expires))
@@ -59,12 +59,13 @@ func (c *Client) load(e Entry) (Loaded, error) {
 // checkRevoked looks a version up in the revocations.
 func (e Entry) checkRevoked(s *state) error {
 	if a, ok := s.revokedArtifact(e.Release.SHA256, e.Module.SHA256); ok {
-		return refuse(abi.ReasonArtifactRevoked, e.keys(), "%q version %q is revoked: %q", e.Plugin(), e.Version, a.Reason)
+		return refuse(abi.ReasonArtifactRevoked, e.keys(), "%q version %q is revoked: %q", e.Plugin(), e.Version, a.Reason).
+			WithHint("drawbridge update %s", e.Plugin())
 	}
 	for _, f := range e.keys() {
 		if k, ok := s.revokedKey(f); ok {
 			return refuse(abi.ReasonKeyRevoked, e.keys(), "%q version %q is signed by a key that is revoked: %q",
-				e.Plugin(), e.Version, k.Reason)
+				e.Plugin(), e.Version, k.Reason).WithHint("drawbridge update %s", e.Plugin())
 		}
 	}
 	return nil

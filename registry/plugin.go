@@ -28,6 +28,9 @@ func (c *catalog) index(ref Ref) (*Index, error) {
 		return nil, refuse(abi.ReasonWrongName, c.signers, "%q is the index of %q in registry %q",
 			path, x.Namespace+"/"+x.Name, x.Registry)
 	}
+	if err := c.compareIndex(ref.Plugin(), &x); err != nil {
+		return nil, err
+	}
 	return &x, nil
 }
 

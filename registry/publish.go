@@ -35,7 +35,8 @@ func (m *Maintainer) Refresh(ctx context.Context, keys Keys) error {
 }
 
 // AddPublisher lets a key publish in a namespace from now on. The namespace is
-// made if it is new. It needs the owners' and the snapshot keys.
+// made if it is new. It needs the owners' and the snapshot keys; for a publisher that
+// is there already, whose certificate was renewed or revoked, the snapshot keys.
 func (m *Maintainer) AddPublisher(ctx context.Context, keys Keys, namespace string, publisher signing.Certificate) error {
 	return m.change(ctx, keys, "add publisher to "+namespace, func(e *edit) error {
 		if !validName(namespace) {
@@ -50,7 +51,7 @@ func (m *Maintainer) AddPublisher(ctx context.Context, keys Keys, namespace stri
 		}
 		known := func(p Publisher) bool { return p.Key == publisher.Fingerprint && p.Until == nil }
 		if slices.ContainsFunc(n.Publishers, known) {
-			return abi.Errorf(abi.ErrInvalidArgs, "", "%q is a publisher of %q already", publisher.Fingerprint, namespace)
+			return e.renewKey(publisher, namespace)
 		}
 		n.Version++
 		n.Publishers = append(n.Publishers, Publisher{Key: publisher.Fingerprint, From: At(e.now)})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
 )
@@ -20,33 +19,6 @@ type Candidate struct {
 
 // Plugin returns "namespace/name".
 func (c Candidate) Plugin() string { return c.Namespace + "/" + c.Name }
-
-// Search lists the newest stable version of every plugin whose namespace/name
-// contains text, in all registries. The error tells of registries and plugins
-// that were refused; the others are listed.
-func (c *Client) Search(ctx context.Context, text string) ([]Candidate, error) {
-	registries, err := c.Registries()
-	problems := []error{err}
-	found := []Candidate{}
-	for _, r := range registries {
-		problems = append(problems, c.withCatalog(ctx, r.ID, func(cat *catalog) error {
-			var bad []error
-			for _, ref := range cat.plugins() {
-				if !strings.Contains(ref.Plugin(), strings.ToLower(text)) {
-					continue
-				}
-				candidate, err := cat.resolve(ref, "")
-				if err == nil {
-					found = append(found, candidate)
-				} else if !errors.Is(err, abi.ErrNotFound) {
-					bad = append(bad, err)
-				}
-			}
-			return errors.Join(bad...)
-		}))
-	}
-	return found, errors.Join(problems...)
-}
 
 // Resolve finds the version that a reference means. A plugin that is installed is
 // looked up in the registry that it came from; one that several registries have

@@ -30,6 +30,7 @@ type state struct {
 	Revocations  int64                 `json:"revocations"`
 	Keys         []RevokedKey          `json:"revoked_keys"`
 	Artifacts    []RevokedArtifact     `json:"revoked_artifacts"`
+	Indexes      map[string]seenIndex  `json:"indexes,omitempty"` // by plugin
 }
 
 const typeState = "drawbridge-registry-state"
@@ -48,6 +49,11 @@ func (s *state) check() error {
 	}
 	if !s.Pinned.Valid() || s.URL == "" || s.Root < 1 || s.Snapshot < 1 || s.Namespaces == nil {
 		return fmt.Errorf("pinned key %q, root %d, snapshot %d", s.Pinned, s.Root, s.Snapshot)
+	}
+	for plugin, x := range s.Indexes {
+		if !validVersion(x.Newest) {
+			return fmt.Errorf("version %q of %q", x.Newest, plugin)
+		}
 	}
 	return nil
 }

@@ -273,3 +273,12 @@ func glob(pattern, s string) bool {
 	}
 	return strings.HasSuffix(s, last)
 }
+
+// Covers reports whether p covers every URL that q does. It may say no where only
+// the paths' wildcards would show it.
+func (p Pattern) Covers(q Pattern) bool {
+	scheme := p.scheme == q.scheme || p.scheme == "*"
+	host := p.host != "" && p.matchHost(q.host) && (p.sub || !q.sub)
+	port := p.port == q.port || p.port == anyPort
+	return scheme && host && port && (p.path == q.path || p.path == "/*")
+}

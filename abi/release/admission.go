@@ -1,6 +1,7 @@
 package release
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -218,7 +219,7 @@ func texts(v any, path string, expression bool) *Problem {
 	case string:
 		fault := hiddenText(v)
 		if fault == "" && !expression {
-			fault = markup(v)
+			fault = cmp.Or(instruction(v), markup(v))
 		}
 		if fault != "" {
 			return &Problem{Path: path, Msg: fault}

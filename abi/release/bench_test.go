@@ -14,3 +14,13 @@ func BenchmarkParseManifest(b *testing.B) {
 		}
 	}
 }
+
+func BenchmarkParseRelease(b *testing.B) {
+	text := read(b, "release.json")
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		if _, err := release.ParseRelease(text); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

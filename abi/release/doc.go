@@ -11,8 +11,9 @@
 //
 // Definitions of tools come from strangers and reach models and people. So
 // [CompileSchema] admits only schemas whose evaluation costs little and touches
-// nothing else, and no text may hold characters that a reader can't see, or
-// markup that poses as an instruction.
+// nothing else, and no text may hold characters that a reader can't see,
+// markup that poses as an instruction, or orders to the model that reads it.
+// [Notices] points at texts that may be such orders and may be honest.
 //
 // [Explain] says in plain words what a release may do, and [DiffGrants] what
 // changes with an update; both are shown to a person who decides.

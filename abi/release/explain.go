@@ -22,6 +22,9 @@ func Explain(r abi.Release, settings map[string]string) []string {
 	for i := range r.Connectors {
 		e.connector(&r.Connectors[i])
 	}
+	for _, n := range Notices(r) {
+		e.lines = append(e.lines, n.String())
+	}
 	return e.lines
 }
 

@@ -43,6 +43,9 @@ func (c *checker) optionalText(path, s string, most int) {
 	if fault := markup(s); fault != "" {
 		c.addf(path, "%s", fault)
 	}
+	if fault := instruction(s); fault != "" {
+		c.addf(path, "%s", fault)
+	}
 }
 
 // HiddenText names the first character that a reader can't see or that changes

@@ -28,6 +28,14 @@ func (a *app) named(method, key string) completer {
 	}
 }
 
+// allNamed is named for a command that takes any number of the names.
+func (a *app) allNamed(method, key string) completer {
+	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+		names := a.names(cmd.Context(), method, key)
+		return slices.DeleteFunc(names, func(n string) bool { return slices.Contains(args, n) }), noFiles
+	}
+}
+
 // flagNamed is named for the value of a flag, which stands beside any arguments.
 func (a *app) flagNamed(method, key string) completer {
 	return func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {

@@ -136,7 +136,7 @@ func daemonEnv() []string {
 		"HOME", "PATH", "USER", "LANG", "TZ", "DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "SSH_AUTH_SOCK",
 		"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR", platform.HomeVar, "DBUS_SESSION_BUS_ADDRESS", "SSL_CERT_FILE", "GIT_SSL_CAINFO",
 		"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "all_proxy", "no_proxy",
-		httpPortVar, attachVar, logLevelVar,
+		httpPortVar, attachVar, logLevelVar, refreshVar,
 	} {
 		if v, ok := os.LookupEnv(name); ok {
 			env = append(env, name+"="+v)

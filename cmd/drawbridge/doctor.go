@@ -30,8 +30,9 @@ func (a *app) doctorCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "doctor", Short: "look for what can be wrong, and say which command mends it", Args: cobra.NoArgs,
 		Long: `Looks at the browser, Git, the files that drawbridge keeps, the daemon and its port,
-the clock, the registries' snapshots, and what MCP clients are configured to
-start. It starts and changes nothing; it ends with 1 if it finds a fault.`,
+the clock, the registries' snapshots and whether they answer, every installed byte,
+and what MCP clients are configured to start. It starts and changes nothing; it ends
+with 1 if it finds a fault.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			found := a.examine(cmd.Context())
 			bad := 0
@@ -75,6 +76,7 @@ func (a *app) examine(ctx context.Context) []finding {
 		found = append(found, checkFiles(dirs)...)
 		found = append(found, a.checkDaemon(ctx, dirs)...)
 		found = append(found, checkTrust(ctx, dirs)...)
+		found = append(found, checkMarket(ctx, dirs, found)...)
 	}
 	return append(found, a.checkClients()...)
 }

@@ -34,6 +34,7 @@ func (h *home) diagnose(env ...string) map[string]finding {
 	}}
 	dirs, f := a.checkDirs()
 	list := slices.Concat([]finding{f}, checkFiles(dirs), a.checkDaemon(h.t.Context(), dirs), checkTrust(h.t.Context(), dirs), a.checkClients())
+	list = append(list, checkMarket(h.t.Context(), dirs, list)...)
 	found := map[string]finding{}
 	for _, f := range list {
 		found[f.Check] = f

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -23,6 +24,9 @@ var errUsage = errors.New("usage")
 
 // errSaid ends a command with exitError whose output says what is wrong.
 var errSaid = errors.New("it was said")
+
+// errSaidUntrusted is errSaid that ends with exitUntrusted.
+var errSaidUntrusted = fmt.Errorf("%w: %w", errSaid, abi.ErrUntrusted)
 
 // usageError is a wrong command line with its message, and the command whose
 // help says how it is meant.

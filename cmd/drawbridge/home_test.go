@@ -231,6 +231,8 @@ type mcpClient struct {
 	next int
 	done atomic.Bool // the test is over
 
+	heard []string // the methods of notifications and of the server's requests
+
 	confirm string       // the result with which it answers elicitations; empty if it declares none
 	asked   atomic.Value // the last elicitation's message
 }
@@ -310,6 +312,7 @@ func (c *mcpClient) request(method string, params any) json.RawMessage {
 			c.send(map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": json.RawMessage(c.confirm)})
 		}
 		if string(m.ID) != fmt.Sprint(c.next) {
+			c.heard = append(c.heard, m.Method)
 			continue // a notification
 		}
 		if m.Error != nil {

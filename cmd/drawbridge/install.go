@@ -3,12 +3,10 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/host"
 	"github.com/drawbridge-mcp/drawbridge/host/control"
 	"github.com/drawbridge-mcp/drawbridge/registry"
@@ -17,9 +15,17 @@ import (
 func (a *app) installCmd() *cobra.Command {
 	var set []string
 	cmd := &cobra.Command{
-		Use:   "install NAMESPACE/NAME[@VERSION]",
-		Short: "install or update a plugin from a trusted registry, after showing what it may do",
-		Args:  cobra.ExactArgs(1),
+		Use:   "install [REGISTRY:][NAMESPACE/]NAME[@VERSION|@CHANNEL]",
+		Short: "install a plugin from a trusted registry, after showing what it may do",
+		Long: `Installs a plugin, or another version of one that is installed, after a person at
+the terminal has agreed to what it may do. What is installed and may do no more
+than before is not asked about.
+
+The namespace, and the registry, can be left out where only one plugin is meant; a
+plugin is never taken from a registry because another one has none. VERSION is one
+version, or a constraint such as "~> 1.2"; CHANNEL is stable or beta, and is what
+updates follow from then on.`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			settings, err := parseSettings(set)
 			if err == nil {
@@ -47,7 +53,7 @@ func (a *app) installCmd() *cobra.Command {
 
 // badRef refuses what can be no plugin's name before a daemon is asked.
 func badRef(ref string) error {
-	_, err := registry.ParseRef(ref)
+	_, err := registry.ParseName(ref)
 	return usage(err)
 }
 
@@ -64,92 +70,4 @@ func parseSettings(set []string) (map[string]string, error) {
 		settings[name] = value
 	}
 	return settings, nil
-}
-
-func (a *app) listCmd() *cobra.Command {
-	var all bool
-	cmd := &cobra.Command{
-		Use: "list", Short: "list installed connectors, whether they can run, and how they are", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			var list []host.PluginInfo
-			if err := a.call(cmd.Context(), "plugins.list", struct{}{}, &list); err != nil {
-				return err
-			}
-			if !all {
-				list = slices.DeleteFunc(list, func(p host.PluginInfo) bool { return !isConnector(p) })
-			}
-			a.show(list, func(w io.Writer) { printPlugins(w, list, all) })
-			return nil
-		},
-	}
-	cmd.Flags().BoolVar(&all, "all", false, "list the kinds of plugin that this host does not run, too")
-	return cmd
-}
-
-// isConnector reports whether a plugin belongs in the list of connectors. One that
-// could not be read may be one.
-func isConnector(p host.PluginInfo) bool {
-	return p.Category == "" || p.Category == string(abi.CategoryConnector)
-}
-
-func printPlugins(w io.Writer, list []host.PluginInfo, all bool) {
-	head := []any{"PLUGIN", "VERSION", "REGISTRY", "CONNECTORS", "STATE"}
-	if all {
-		head = append(head, "CATEGORY")
-	}
-	row(w, head...)
-	for _, p := range list {
-		conns := make([]string, len(p.Connectors))
-		for i, id := range p.Connectors {
-			conns[i] = id
-			for _, c := range p.Health {
-				if c.Connector == id {
-					conns[i] += " (" + string(c.State) + ")"
-				}
-			}
-		}
-		cells := []any{p.Name, p.Version, p.Registry, strings.Join(conns, ", "), p.State}
-		if all {
-			cells = append(cells, p.Category)
-		}
-		row(w, cells...)
-	}
-}
-
-func (a *app) removeCmd() *cobra.Command {
-	return &cobra.Command{
-		Use: "remove NAMESPACE/NAME", Short: "remove an installed plugin", Args: cobra.ExactArgs(1),
-		ValidArgsFunction: a.named("plugins.list", "name"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := badRef(args[0]); err != nil {
-				return err
-			}
-			if err := a.call(cmd.Context(), "plugins.remove", control.PluginParams{Ref: args[0]}, nil); err != nil {
-				return err
-			}
-			a.show(map[string]string{"removed": args[0]}, func(w io.Writer) { fmt.Fprintf(w, "%s removed\n", args[0]) })
-			return nil
-		},
-	}
-}
-
-func (a *app) searchCmd() *cobra.Command {
-	return &cobra.Command{
-		Use: "search [WORD]", Short: "search the trusted registries by name", Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			var list []host.PluginInfo
-			query := strings.Join(args, " ")
-			if err := a.call(cmd.Context(), "plugins.search", control.PluginParams{Query: query}, &list); err != nil {
-				return err
-			}
-			a.show(list, func(w io.Writer) {
-				row(w, "PLUGIN", "VERSION", "REGISTRY")
-				for _, p := range list {
-					row(w, p.Name, p.Version, p.Registry)
-				}
-			})
-			a.ifNone(len(list), "nothing is found; drawbridge registry list says where it was looked for")
-			return nil
-		},
-	}
 }

@@ -34,6 +34,7 @@ type keyResult struct {
 	Problem     signing.Detail `json:"problem"` // why no signature of it counts now; empty for a good key
 	File        string         `json:"file"`
 	PublicKey   string         `json:"public_key,omitempty"`
+	Error       string         `json:"error,omitempty"` // why its file can't be read
 }
 
 func describeKey(i signing.KeyInfo, path string) keyResult {
@@ -57,6 +58,8 @@ func (r keyResult) kind() string {
 // state is the problem in a word, or until when there is none.
 func (r keyResult) state() string {
 	switch {
+	case r.Error != "":
+		return "unreadable"
 	case r.Problem != "":
 		return string(r.Problem)
 	case r.Expires != "":
@@ -80,11 +83,12 @@ func (a *app) keyListCmd() *cobra.Command {
 			list := []keyResult{}
 			for _, e := range entries {
 				_, info, err := ring.Read(e, time.Now())
+				k := describeKey(info, e.Path)
 				if err != nil {
-					a.note("passed over: %v", err)
-					continue
+					a.note("%s can't be read: %v", e.Fingerprint, err)
+					k = keyResult{Fingerprint: string(e.Fingerprint), Secret: e.Secret, UserIDs: []string{}, File: e.Path, Error: err.Error()}
 				}
-				list = append(list, describeKey(info, e.Path))
+				list = append(list, k)
 			}
 			a.show(list, func(w io.Writer) {
 				row(w, "FINGERPRINT", "KIND", "STATE", "USER ID")

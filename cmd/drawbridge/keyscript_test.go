@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 
 	openpgp "github.com/ProtonMail/go-crypto/openpgp/v2"
 	"github.com/rogpeppe/go-internal/testscript"
@@ -44,4 +46,23 @@ func nakedKey(ts *testscript.TestScript, _ bool, args []string) {
 	var raw bytes.Buffer
 	ts.Check(e.SerializePrivate(&raw, nil))
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), raw.Bytes(), 0o600))
+}
+
+// gpgHome makes a GnuPG home with one key, sets a variable to its fingerprint, and
+// ends its agent with the script. BIN_WITHOUT_GPG is a PATH that has only our command.
+func gpgHome(ts *testscript.TestScript, _ bool, args []string) {
+	dir, err := os.MkdirTemp("", "gpg") // the agent's socket path must be short
+	ts.Check(err)
+	ts.Setenv("GNUPGHOME", dir)
+	ts.Defer(func() {
+		_ = ts.Exec("gpgconf", "--kill", "all")
+		_ = os.RemoveAll(dir)
+	})
+	ts.Check(ts.Exec("gpg", "--batch", "--quiet", "--passphrase", "", "--quick-generate-key", "Eve <eve@example.org>", "ed25519", "sign", "1y"))
+	ts.Check(ts.Exec("gpg", "--batch", "--with-colons", "--list-keys"))
+	_, after, _ := strings.Cut(ts.ReadFile("stdout"), "\nfpr:::::::::")
+	ts.Setenv(args[0], strings.ToLower(after[:40]))
+	drawbridge, err := exec.LookPath("drawbridge")
+	ts.Check(err)
+	ts.Setenv("BIN_WITHOUT_GPG", filepath.Dir(drawbridge))
 }

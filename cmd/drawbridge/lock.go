@@ -41,7 +41,7 @@ func (a *app) lockExportCmd() *cobra.Command {
 		Use:   "export FILE",
 		Short: "write what is installed here as a team's lock file, and sign it",
 		Long: `The lock file pins registries, versions and hashes, and it holds the settings of
-each plugin: they are no secrets. With --key its signature is written beside it as
+each plugin: they are no secrets. With --key or --gpg its signature is written beside it as
 FILE.asc; without, sign it elsewhere (gpg --armor --detach-sign FILE). A FILE of the
 same name that is there already is replaced by its next version.`,
 		Args: cobra.ExactArgs(1),
@@ -75,8 +75,7 @@ same name that is there already is replaced by its next version.`,
 	cmd.Flags().StringVar(&name, "name", "", "what the team's machines know the lock file by")
 	cmd.Flags().Int64Var(&version, "version", 0, "the version (default: one above the one in FILE, or 1)")
 	_ = cmd.MarkFlagRequired("name") // the flag exists
-	k.register(a, cmd)
-	_ = cmd.Flags().SetAnnotation("key", cobra.BashCompOneRequiredFlag, []string{"false"}) // it exists, and is a choice here
+	k.registerOptional(a, cmd)
 	return cmd
 }
 
@@ -104,7 +103,7 @@ func (a *app) writeLock(ctx context.Context, path string, data []byte, k *signer
 		return exported{}, err
 	}
 	out := exported{File: path, Name: lock.Name, Version: lock.Version, Plugins: len(lock.Plugins), Registries: len(lock.Registries)}
-	if k.key != "" {
+	if k.given() {
 		key, err := k.open(ctx, a)
 		if err != nil {
 			return exported{}, err

@@ -73,6 +73,7 @@ func surroundingsHelp() string {
 		"  " + httpPortVar + "       port of MCP over HTTP on 127.0.0.1; 0 takes a free one\n" +
 		"  " + attachVar + "     your own browser to work in, by its address or profile\n" +
 		"  " + logLevelVar + "  what is logged from: debug, info, warn or error\n" +
+		"  " + refreshVar + "    how often registries are fetched: a duration such as 1h, or off\n" +
 		"  " + control.TokenVar + "      token of the client that starts drawbridge mcp\n" +
 		"  " + platform.HomeVar + "       an absolute directory for all files, in place of these\n\n" +
 		"Files, on Linux without XDG variables:\n\n" +

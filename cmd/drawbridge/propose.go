@@ -115,7 +115,7 @@ func (a *app) accept(ctx context.Context, f *acceptance, args []string) error {
 	if err != nil {
 		return err
 	}
-	if report.Verdict != registry.Accepted {
+	if report.Verdict != registry.VerdictAccepted {
 		a.show(report, func(w io.Writer) { printCheck(w, report) })
 		return fmt.Errorf("%w: %w", errSaid, abi.ErrUntrusted)
 	}

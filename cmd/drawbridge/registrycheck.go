@@ -83,7 +83,7 @@ func (a *app) check(ctx context.Context, o registry.CheckOptions) error {
 		return err
 	}
 	a.show(r, func(w io.Writer) { printCheck(w, r) })
-	if r.Verdict != registry.Accepted {
+	if r.Verdict != registry.VerdictAccepted {
 		return errors.Join(errSaid, abi.ErrUntrusted)
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"strings"
@@ -24,6 +25,7 @@ type app struct {
 	getenv         func(string) string
 	worker         []string // starts a worker of the sandbox; nil is this program
 	json           bool
+	carried        fs.FS // what the program carries, in tests; nil is what was built into it
 }
 
 func (a *app) root() *cobra.Command {
@@ -43,7 +45,8 @@ func (a *app) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{error: err, command: cmd.CommandPath()} })
 	root.AddCommand(
 		a.serveCmd(), a.stopCmd(), a.mcpCmd(), a.demoCmd(), a.doctorCmd(), a.serviceCmd(), a.versionCmd(),
-		a.registryCmd(), a.installCmd(), a.listCmd(), a.removeCmd(), a.searchCmd(), a.lockCmd(), a.syncCmd(),
+		a.registryCmd(), a.installCmd(), a.updateCmd(), a.pinCmd(), a.unpinCmd(), a.rollbackCmd(), a.listCmd(), a.removeCmd(),
+		a.searchCmd(), a.infoCmd(), a.outdatedCmd(), a.verifyCmd(), a.lockCmd(), a.syncCmd(),
 		a.toolsCmd(), a.callCmd(), a.loginCmd(), a.logoutCmd(), a.checkCmd(), a.approvalsCmd(), a.auditCmd(), a.logsCmd(), a.clientsCmd(),
 		a.connectorCmd(), a.keyCmd(), a.completionCmd(), a.manCmd(),
 	)

@@ -46,10 +46,12 @@ connectors:
 `
 
 // sampleModule looks at /page and then answers, whatever it was called for.
-func sampleModule() []byte {
+func sampleModule() []byte { return sampleAnswering(`{"done":true}`) }
+
+func sampleAnswering(result string) []byte {
 	m := wasmtest.Guest([]string{"read", "fetch"},
 		wasmtest.Ask(0, `{"v":1,"steps":[{"op":"navigate","path":"/page"}]}`),
-		wasmtest.Output(`{"ok":true,"result":{"done":true}}`))
+		wasmtest.Output(`{"ok":true,"result":`+result+`}`))
 	m.Funcs[1].Body = [][]byte{wasmtest.Output(`{"v":1,"tools":["sample.look","sample.touch"]}`), wasmtest.I32(0)}
 	return m.Bytes()
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -53,14 +54,16 @@ const logLevelVar = "DRAWBRIDGE_LOG_LEVEL"
 type serveOptions struct {
 	port   int
 	attach browser.AttachOptions // the zero value launches a browser of our own
+	fresh  time.Duration         // how often registries are fetched; 0 is never
 	level  logLevel
 	quiet  bool
 }
 
 func (a *app) serveCmd() *cobra.Command {
 	o := serveOptions{attach: attachFrom(a.getenv(attachVar)), level: logLevel{slog.LevelInfo}}
-	var wrongPort error
+	var wrongPort, wrongRefresh error
 	o.port, wrongPort = a.port()
+	o.fresh, wrongRefresh = a.refresh()
 	_ = o.level.Set(a.getenv(logLevelVar)) // what is no level changes nothing
 	cmd := &cobra.Command{
 		Use: "serve", Short: "run the daemon in the foreground", Args: cobra.NoArgs,
@@ -74,6 +77,9 @@ yours. ` + attachVar + ` says the same for a daemon that another command starts.
 			}
 			if !cmd.Flags().Changed("port") && wrongPort != nil {
 				return wrongPort
+			}
+			if wrongRefresh != nil {
+				return wrongRefresh
 			}
 			if o.port < 0 || o.port > maxPort {
 				return usage(fmt.Errorf("%d is no port: want 0 to %d", o.port, maxPort))
@@ -98,6 +104,8 @@ type daemon struct {
 	logger  *slog.Logger
 	secrets *redact.Redactor // what it knows stands in no log
 	worker  []string
+	refresh time.Duration // how often registries are fetched
+	carries fs.FS         // what the program carries
 	attach  browser.AttachOptions
 }
 
@@ -120,7 +128,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
-	d := &daemon{started: time.Now(), secrets: redact.New(), control: &control.Server{Version: version}, worker: a.worker, attach: o.attach}
+	d := &daemon{started: time.Now(), secrets: redact.New(), control: &control.Server{Version: version}, worker: a.worker, refresh: o.fresh, carries: a.carries(), attach: o.attach}
 	log, err := logfile.Open(logfile.Options{Path: dirs.Journal()})
 	if err != nil {
 		return err

@@ -24,12 +24,20 @@ type signerFlags struct {
 	fd       int
 }
 
-// register adds the flags to a command.
+// register adds the flags to a command that signs.
 func (s *signerFlags) register(a *app, cmd *cobra.Command) {
+	s.registerOptional(a, cmd)
+	cmd.MarkFlagsOneRequired("key", "gpg")
+}
+
+// given reports whether a key was named.
+func (s *signerFlags) given() bool { return s.key != "" || s.gpg != "" }
+
+// registerOptional adds the flags to a command that signs only if they are given.
+func (s *signerFlags) registerOptional(a *app, cmd *cobra.Command) {
 	cmd.Flags().StringVar(&s.key, "key", "", "sign with this key: a fingerprint of your keyring, or its last 16 digits, or a secret key file")
 	cmd.Flags().StringVar(&s.gpg, "gpg", "", "sign through gpg, its agent or your smart card, with the key that has this fingerprint")
 	passphraseFlag(cmd, &s.fd)
-	cmd.MarkFlagsOneRequired("key", "gpg")
 	cmd.MarkFlagsMutuallyExclusive("key", "gpg")
 	cmd.MarkFlagsMutuallyExclusive("passphrase-fd", "gpg") // gpg's agent asks for itself
 	_ = cmd.RegisterFlagCompletionFunc("key", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

@@ -19,10 +19,20 @@ func methods() map[string]method {
 		"registries.add":      addRegistry,
 		"registries.list":     listRegistries,
 		"registries.remove":   removeRegistry,
+		"registries.fetch":    fetchRegistries,
 		"plugins.search":      search,
+		"plugins.info":        pluginInfo,
+		"plugins.names":       pluginNames,
+		"plugins.outdated":    outdatedPlugins,
+		"plugins.verify":      verifyPlugins,
+		"plugins.settings":    pluginSettings,
 		"plugins.install":     install,
 		"plugins.list":        listPlugins,
 		"plugins.remove":      removePlugin,
+		"plugins.update":      updatePlugins,
+		"plugins.rollback":    rollbackPlugin,
+		"plugins.pin":         pinPlugin,
+		"plugins.unpin":       unpinPlugin,
 		"health.list":         listHealth,
 		"health.check":        checkHealth,
 		"tools.list":          listTools,
@@ -117,20 +127,11 @@ func removeRegistry(ctx context.Context, r *request) (any, error) {
 	return struct{}{}, r.server.Host.RemoveRegistry(ctx, p.ID)
 }
 
-// PluginParams names a plugin: namespace/name, with @version or @constraint
-// where one is chosen.
+// PluginParams names a plugin: namespace/name, or the name alone, with @version,
+// @constraint or @channel where one is chosen.
 type PluginParams struct {
 	Ref      string            `json:"ref,omitempty"`
-	Query    string            `json:"query,omitempty"`
 	Settings map[string]string `json:"settings,omitempty"`
-}
-
-func search(ctx context.Context, r *request) (any, error) {
-	var p PluginParams
-	if err := r.params(&p); err != nil {
-		return nil, err
-	}
-	return r.server.Host.Search(ctx, p.Query)
 }
 
 func install(ctx context.Context, r *request) (any, error) {
@@ -138,21 +139,11 @@ func install(ctx context.Context, r *request) (any, error) {
 	if err := r.params(&p); err != nil {
 		return nil, err
 	}
-	return r.server.Host.Install(r.transfers(ctx), p.Ref, p.Settings, r.ask, func(message string) {
-		_ = r.send(Event{Progress: &Progress{Message: message}}) // the caller may be gone
-	})
+	return r.server.Host.Install(r.transfers(ctx), p.Ref, p.Settings, r.ask, r.tell)
 }
 
 func listPlugins(ctx context.Context, r *request) (any, error) {
 	return r.server.Host.Plugins(ctx)
-}
-
-func removePlugin(ctx context.Context, r *request) (any, error) {
-	var p PluginParams
-	if err := r.params(&p); err != nil {
-		return nil, err
-	}
-	return struct{}{}, r.server.Host.RemovePlugin(ctx, p.Ref)
 }
 
 func listHealth(ctx context.Context, r *request) (any, error) {

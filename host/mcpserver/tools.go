@@ -200,7 +200,16 @@ func (s *Server) find(ctx context.Context, p host.Principal, name string) (host.
 			return defs[i], true
 		}
 	}
+	if b, ok := s.backend.(revoker); ok && b.Revoked(name) {
+		return host.ToolDef{Name: name, Dotted: name}, true // the call says why it does not run
+	}
 	return host.ToolDef{}, false
+}
+
+// A revoker is a backend that knows which tools were taken away from clients that
+// may still have them in their lists.
+type revoker interface {
+	Revoked(tool string) bool
 }
 
 // proxied is the handler of the one tool that mcp-go knows.

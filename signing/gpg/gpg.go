@@ -42,7 +42,7 @@ func Vars() []string {
 func Find(getenv func(string) string, tty string) (Program, error) {
 	path, err := exec.LookPath("gpg")
 	if err != nil {
-		return Program{}, abi.Errorf(abi.ErrUnsupportedAction, "gpg", "gpg is not installed: %w", err).WithHint("sudo apt-get install gnupg, or sign with --key")
+		return Program{}, abi.Errorf(abi.ErrUnsupportedAction, "", "gpg is not installed: %w", err).WithHint("sudo apt-get install gnupg, or sign with --key")
 	}
 	p := Program{Path: path}
 	for _, name := range Vars() {
@@ -67,7 +67,7 @@ type Key struct {
 // too. Errors are *abi.Error: not_found for one that gpg has no certificate of.
 func (p Program) Key(ctx context.Context, fpr signing.Fingerprint) (*Key, error) {
 	if !fpr.Valid() {
-		return nil, abi.Errorf(abi.ErrInvalidArgs, "gpg", "fingerprint %q, want the whole one", fpr)
+		return nil, abi.Errorf(abi.ErrInvalidArgs, "", "fingerprint %q, want the whole one", fpr)
 	}
 	out, _, err := p.run(ctx, nil, signing.MaxCertificate,
 		"--export-options", "export-minimal,no-export-attributes", "--export", string(fpr))
@@ -75,11 +75,11 @@ func (p Program) Key(ctx context.Context, fpr signing.Fingerprint) (*Key, error)
 		return nil, err
 	}
 	if len(out) == 0 {
-		return nil, abi.Errorf(abi.ErrNotFound, "gpg", "gpg has no key %s", fpr).WithHint("gpg --list-secret-keys --with-subkey-fingerprint")
+		return nil, abi.Errorf(abi.ErrNotFound, "", "gpg has no key %s", fpr).WithHint("gpg --list-secret-keys --with-subkey-fingerprint")
 	}
 	cert, err := signing.ReadCertificate(out, fpr)
 	if signing.DetailOf(err) == signing.DetailWrongCertificate {
-		return nil, abi.Errorf(abi.ErrInvalidArgs, "gpg", "%s is a subkey: %w", fpr, err).WithHint("give the fingerprint of its primary key; gpg chooses among the subkeys that may sign")
+		return nil, abi.Errorf(abi.ErrInvalidArgs, "", "%s is a subkey: %w", fpr, err).WithHint("give the fingerprint of its primary key; gpg chooses among the subkeys that may sign")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading gpg's certificate: %w", err)
@@ -124,7 +124,7 @@ func (p Program) sign(ctx context.Context, fpr signing.Fingerprint, data []byte)
 		return nil, err
 	}
 	if s.created != 1 || len(sig) == 0 {
-		return nil, abi.Errorf(abi.ErrInvalidResult, "gpg", "gpg reports %d signatures and wrote %d bytes, want one", s.created, len(sig))
+		return nil, abi.Errorf(abi.ErrInvalidResult, "", "gpg reports %d signatures and wrote %d bytes, want one", s.created, len(sig))
 	}
 	return sig, nil
 }
@@ -150,7 +150,7 @@ func (p Program) run(ctx context.Context, stdin []byte, most int, args ...string
 	case errors.Is(err, exec.ErrWaitDelay): // gpg itself ended well; what it left behind holds the output open
 		_ = cmd.Cancel()
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return nil, nil, abi.Errorf(abi.ErrTimeout, "gpg", "gpg gave no answer within %s", timeout).
+		return nil, nil, abi.Errorf(abi.ErrTimeout, "", "gpg gave no answer within %s", timeout).
 			WithHint("gpgconf --kill gpg-agent; and in a terminal without a display, export GPG_TTY=$(tty)")
 	case ctx.Err() != nil:
 		return nil, nil, ctx.Err()
@@ -158,7 +158,7 @@ func (p Program) run(ctx context.Context, stdin []byte, most int, args ...string
 		return nil, nil, failure(stderr.Bytes(), err)
 	}
 	if stdout.Len() > most {
-		return nil, nil, abi.Errorf(abi.ErrLimitExceeded, "gpg", "gpg wrote more than %d bytes", most)
+		return nil, nil, abi.Errorf(abi.ErrLimitExceeded, "", "gpg wrote more than %d bytes", most)
 	}
 	return stdout.Bytes(), stderr.Bytes(), nil
 }
@@ -184,7 +184,7 @@ func usable(c signing.Certificate) error {
 		return err
 	}
 	if info.Problem != "" {
-		return abi.Errorf(abi.ErrInvalidArgs, "gpg", "no signature of key %s would count: %s", c.Fingerprint, info.Problem).WithHint("%s", remedy(info.Problem, c.Fingerprint))
+		return abi.Errorf(abi.ErrInvalidArgs, "", "no signature of key %s would count: %s", c.Fingerprint, info.Problem).WithHint("%s", remedy(info.Problem, c.Fingerprint))
 	}
 	return nil
 }
@@ -195,7 +195,7 @@ func unusable(err error, fpr signing.Fingerprint) error {
 	if !ok {
 		return err
 	}
-	told := abi.Errorf(abi.ErrUntrusted, "gpg", "nobody would accept the signature that gpg made with %s: %w", fpr, err)
+	told := abi.Errorf(abi.ErrUntrusted, "", "nobody would accept the signature that gpg made with %s: %w", fpr, err)
 	told.Reason = e.Reason
 	return told.WithHint("%s", remedy(signing.DetailOf(err), fpr))
 }

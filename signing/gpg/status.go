@@ -93,7 +93,7 @@ func number(text string) (int, error) {
 }
 
 func malformed(format string, args ...any) error {
-	return abi.Errorf(abi.ErrInvalidResult, "gpg", "gpg's status report can't be read: %w", fmt.Errorf(format, args...))
+	return abi.Errorf(abi.ErrInvalidResult, "", "gpg's status report can't be read: %w", fmt.Errorf(format, args...))
 }
 
 // failure says why a run of gpg failed, as exactly as it was reported.
@@ -105,32 +105,32 @@ func failure(report []byte, cause error) error {
 	if e := s.fault(); e != nil {
 		return e
 	}
-	return abi.Errorf(abi.ErrInvalidArgs, "gpg", "gpg gave no signature: %s: %w", abi.Shorten(lastWords(report), 200), cause)
+	return abi.Errorf(abi.ErrInvalidArgs, "", "gpg gave no signature: %s: %w", abi.Shorten(lastWords(report), 200), cause)
 }
 
 // fault is nil for a status that names none that is known.
 func (s status) fault() error {
 	switch s.invalid {
 	case 1, 9:
-		return abi.Errorf(abi.ErrNotFound, "gpg", "gpg has no secret key that signs for this").WithHint("gpg --list-secret-keys --with-fingerprint; and is the card in its reader?")
+		return abi.Errorf(abi.ErrNotFound, "", "gpg has no secret key that signs for this").WithHint("gpg --list-secret-keys --with-fingerprint; and is the card in its reader?")
 	case 3:
-		return abi.Errorf(abi.ErrInvalidArgs, "gpg", "no key of this certificate may sign").WithHint("gpg --quick-add-key FINGERPRINT ed25519 sign")
+		return abi.Errorf(abi.ErrInvalidArgs, "", "no key of this certificate may sign").WithHint("gpg --quick-add-key FINGERPRINT ed25519 sign")
 	case 4:
-		return abi.Errorf(abi.ErrInvalidArgs, "gpg", "the key is revoked").WithHint("gpg --list-secret-keys")
+		return abi.Errorf(abi.ErrInvalidArgs, "", "the key is revoked").WithHint("gpg --list-secret-keys")
 	case 5:
-		return abi.Errorf(abi.ErrInvalidArgs, "gpg", "the key has expired").WithHint("gpg --quick-set-expire FINGERPRINT 2y")
+		return abi.Errorf(abi.ErrInvalidArgs, "", "the key has expired").WithHint("gpg --quick-set-expire FINGERPRINT 2y")
 	}
 	switch s.failed {
 	case errBadPassphrase:
-		return abi.Errorf(abi.ErrInvalidArgs, "gpg", "wrong passphrase or PIN")
+		return abi.Errorf(abi.ErrInvalidArgs, "", "wrong passphrase or PIN")
 	case errNoSecretKey, errCardNotPresent:
-		return abi.Errorf(abi.ErrNotFound, "gpg", "gpg has no secret key that signs for this").WithHint("gpg --list-secret-keys --with-fingerprint; and is the card in its reader?")
+		return abi.Errorf(abi.ErrNotFound, "", "gpg has no secret key that signs for this").WithHint("gpg --list-secret-keys --with-fingerprint; and is the card in its reader?")
 	case errCanceled, errFullyCanceled:
-		return abi.Errorf(abi.ErrConfirmationDenied, "gpg", "no passphrase or PIN was given")
+		return abi.Errorf(abi.ErrConfirmationDenied, "", "no passphrase or PIN was given")
 	case errTimeout:
-		return abi.Errorf(abi.ErrTimeout, "gpg", "nobody gave the passphrase or PIN in time")
+		return abi.Errorf(abi.ErrTimeout, "", "nobody gave the passphrase or PIN in time")
 	case errNoAgent, errNoPinentry:
-		return abi.Errorf(abi.ErrUnsupportedAction, "gpg", "gpg has no way to ask for the passphrase").WithHint("sudo apt-get install pinentry-curses; then, in a terminal, export GPG_TTY=$(tty)")
+		return abi.Errorf(abi.ErrUnsupportedAction, "", "gpg has no way to ask for the passphrase").WithHint("sudo apt-get install pinentry-curses; then, in a terminal, export GPG_TTY=$(tty)")
 	}
 	return nil
 }

@@ -540,9 +540,9 @@ func TestPublishedAfterTheRegistryWasAdded(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.Publish(tinyManifest("one"), tinyModule("one"))
-	found, err := w.Host.Search(t.Context(), "on")
-	if err != nil || len(found) != 1 || found[0].Name != "acme/one" {
-		t.Errorf("search: %+v, %v", found, err)
+	res, err := w.Host.Search(t.Context(), host.SearchQuery{Text: "on"}, func(string) {})
+	if err != nil || len(res.Found) != 1 || res.Found[0].Name != "acme/one" {
+		t.Errorf("search: %+v, %v", res, err)
 	}
 	w.Publish(tinyManifest("two"), tinyModule("two"))
 	if err := w.Install("two"); err != nil {

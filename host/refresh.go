@@ -1,0 +1,159 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/registry"
+)
+
+// DefaultRefresh is how often a daemon asks the trusted registries for what is new
+// and what is revoked. Nobody else is asked for anything.
+const DefaultRefresh = time.Hour
+
+// The limits of refreshing by itself.
+const (
+	firstRefresh   = time.Minute     // after the start, at the latest
+	refreshOne     = 2 * time.Minute // for one registry
+	refreshBetween = 10              // percent by which an interval is longer or shorter
+)
+
+// A FetchedRegistry is a registry after an attempt to fetch it.
+type FetchedRegistry struct {
+	RegistryInfo
+
+	Problem string `json:"problem,omitempty"` // why it is as it was before
+	Hint    string `json:"hint,omitempty"`
+	Code    string `json:"code,omitempty"`
+	Expired bool   `json:"expired,omitempty"` // nothing of it can be installed or updated
+}
+
+// FetchRegistries fetches the newest snapshot of one registry, or of all if id is
+// empty, and stops what is revoked. One that fails is told beside the others and
+// stays as it was.
+func (h *Host) FetchRegistries(ctx context.Context, id string) ([]FetchedRegistry, error) {
+	all, err := h.opts.Registry.Registries()
+	if err != nil && len(all) == 0 {
+		return nil, err
+	}
+	list := []FetchedRegistry{}
+	for _, r := range all {
+		if id == "" || id == r.ID {
+			list = append(list, h.fetchRegistry(ctx, r))
+		}
+	}
+	if id != "" && len(list) == 0 {
+		return nil, abi.Errorf(abi.ErrNotFound, "fetch", "no registry %q is added", id).WithHint("drawbridge registry list")
+	}
+	return list, errors.Join(ctx.Err(), h.stopRevoked(ctx))
+}
+
+func (h *Host) fetchRegistry(ctx context.Context, r registry.Registry) FetchedRegistry {
+	one, cancel := context.WithTimeout(ctx, refreshOne)
+	defer cancel()
+	fresh, err := h.opts.Registry.Refresh(one, r.ID)
+	got := FetchedRegistry{RegistryInfo: registryInfo(fresh)}
+	if err != nil {
+		h.opts.Logger.WarnContext(ctx, "registry", slog.String("registry", r.ID), slog.Any("error", err))
+		e := Safe(err)
+		got = FetchedRegistry{RegistryInfo: registryInfo(r), Problem: e.Error(), Hint: e.Hint, Code: string(e.Code)}
+	}
+	got.Expired = !h.now().Before(got.Expires)
+	return got
+}
+
+// stopRevoked reloads if a plugin that runs is revoked by what was fetched last.
+func (h *Host) stopRevoked(ctx context.Context) error {
+	h.admin.Lock()
+	defer h.admin.Unlock()
+	return h.stopRevokedHeld(ctx)
+}
+
+// stopRevokedHeld is stopRevoked for a caller who holds h.admin.
+func (h *Host) stopRevokedHeld(ctx context.Context) error {
+	stopped := map[string]error{}
+	for name := range h.catalog.Load().plugins {
+		if err := h.opts.Registry.Standing(name); errors.Is(err, abi.ErrUntrusted) {
+			stopped[name] = err
+		}
+	}
+	if len(stopped) == 0 {
+		return nil
+	}
+	err := h.Reload()
+	for name, why := range stopped {
+		h.opts.Logger.ErrorContext(ctx, "plugin is revoked and runs no more", slog.String("plugin", name), slog.Any("error", why))
+		err = errors.Join(err, h.Note(ctx, "plugin revoked", fmt.Sprintf("%s: %s", name, Safe(why).Error())))
+	}
+	return err
+}
+
+// stopRevokedOrLog is stopRevokedHeld for a caller who has another error to tell.
+func (h *Host) stopRevokedOrLog(ctx context.Context) {
+	if err := h.stopRevokedHeld(ctx); err != nil {
+		h.opts.Logger.WarnContext(ctx, "revoked plugins", slog.Any("error", err))
+	}
+}
+
+// expiredRegistries says, by id, since when nothing new of a registry is trusted.
+func (h *Host) expiredRegistries() map[string]time.Time {
+	all, err := h.opts.Registry.Registries()
+	if err != nil {
+		h.opts.Logger.Warn("registries", slog.Any("error", err))
+	}
+	expired := map[string]time.Time{}
+	for _, r := range all {
+		if !h.now().Before(r.Expires) {
+			expired[r.ID] = r.Expires
+		}
+	}
+	return expired
+}
+
+// notices says what a person should know of a plugin that works.
+func notices(e registry.Entry, expired map[string]time.Time) (list []string) {
+	if e.Pinned {
+		list = append(list, "pinned: updates leave it at "+e.Version)
+	}
+	if since, ok := expired[e.Registry]; ok {
+		list = append(list, fmt.Sprintf("the snapshot of registry %q expired at %s: what is installed works, nothing is installed or updated, and what was revoked since is not known", e.Registry, since.UTC().Format(time.RFC3339)))
+	}
+	return list
+}
+
+// watchRegistries fetches the registries now and then until the host is closed.
+//
+//nolint:contextcheck // it watches for all calls
+func (h *Host) watchRegistries() {
+	if h.opts.Refresh <= 0 {
+		return
+	}
+	ctx, leave := h.untilEnd(context.Background())
+	defer leave()
+	for wait := jitter(min(h.opts.Refresh, firstRefresh)); ; wait = jitter(h.opts.Refresh) {
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return
+		case <-timer.C:
+		}
+		if _, err := h.FetchRegistries(ctx, ""); err != nil && ctx.Err() == nil {
+			h.opts.Logger.WarnContext(ctx, "registries", slog.Any("error", err))
+		}
+	}
+}
+
+// jitter spreads the hosts of a company over time.
+func jitter(d time.Duration) time.Duration {
+	part := d / 100 * refreshBetween
+	if part <= 0 {
+		return d
+	}
+	return d - part + rand.N(2*part) //nolint:gosec // it spreads load, and nobody gains by guessing it
+}

@@ -1,0 +1,53 @@
+package registry
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+)
+
+// reachTimeout bounds one look whether a registry answers.
+const reachTimeout = 15 * time.Second
+
+// Reach looks whether a registry answers at its address and has a branch to fetch.
+// It fetches nothing and changes nothing. Errors are like [Client.Refresh]'s.
+func (c *Client) Reach(ctx context.Context, id string) error {
+	s, dir, err := c.registryState(id)
+	if err != nil {
+		return err
+	}
+	from, err := sourceOf(ctx, s.Registry, s.URL)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
+	defer cancel()
+	if err := (repository{filepath.Join(dir, "git"), from.via}).reach(ctx, from); err != nil {
+		return fetchError(err, from)
+	}
+	return nil
+}
+
+// reach asks another repository for its main branch, with what a fetch may use.
+func (r repository) reach(ctx context.Context, from address) error {
+	args := []string{"ls-remote", "--exit-code", "--quiet", "--", from.url, branch}
+	cmd, how := r.command(ctx, args...), hardLimits
+	if from.via == overHTTPS {
+		extra, err := userSettings(ctx)
+		if err != nil {
+			return err
+		}
+		cmd.Env, how = append(cmd.Env, extra...), helpersFree
+	}
+	said := &capped{}
+	cmd.Stderr = said
+	err := toEnd(cmd, how)
+	if ctx.Err() != nil {
+		return fmt.Errorf("git ls-remote: %w", ctx.Err())
+	}
+	if err != nil {
+		return &gitError{args, said.String(), err}
+	}
+	return nil
+}
