@@ -2,6 +2,7 @@
 # .bin/, so that go.mod lists only what the product is built from.
 GOFUMPT_VERSION  := v0.9.2
 GOLANGCI_VERSION := v2.15.0
+KREW_VERSION     := v0.4.3
 
 BIN     := $(CURDIR)/.bin
 GO      ?= go
@@ -18,7 +19,7 @@ BROWSERS := /(host/browser|test/e2e|cmd/drawbridge)$$
 LONG := /(test/e2e|cmd/drawbridge)$$
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test race test-browser test-sites conformance check lint fuzz bench bench-peers mutants deps deps-npm clean help
+.PHONY: build snapshot demo test race test-browser test-sites conformance check lint fuzz bench bench-peers bench-registry crash mutants deps deps-npm clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -26,6 +27,11 @@ help: ## list the targets
 build: ## build the command to .bin/drawbridge
 	@mkdir -p $(BIN)
 	$(GO) build -trimpath -ldflags "-X main.version=$(VERSION)" -o $(DRAWBRIDGE) ./cmd/drawbridge
+
+snapshot: build ## put a signed snapshot of a few connectors into the program; KEY=FILE signs with a release key, else a throw-away one
+	@KEY=$(KEY) test/scripts/snapshot.sh $(DRAWBRIDGE)
+	@$(MAKE) --no-print-directory build
+	@ls -l $(DRAWBRIDGE) | awk '{print $$9 ": " $$5 " bytes"}'
 
 deps: ## install what is missing: Chromium and Git
 	@test/scripts/deps.sh
@@ -78,6 +84,9 @@ fuzz: ## every fuzz target for 30 s
 	  done; \
 	done
 
+crash: ## kill installs, rollbacks and removals at a few hundred moments; DRAWBRIDGE_CRASH_ROUNDS is how many
+	DRAWBRIDGE_CRASH_ROUNDS=$${DRAWBRIDGE_CRASH_ROUNDS:-100} $(GO) test ./registry -count=1 -timeout 30m -v -run '^(TestKilled|TestTwoProcesses)'
+
 bench: deps build ## speed as ratios: JSON to dist/bench.json, a table to standard output (README=1: into the README)
 	@mkdir -p dist
 	$(GO) run ./test/bench/report -out $(CURDIR)/dist/bench.json $(if $(README),-readme README.md)
@@ -85,6 +94,11 @@ bench: deps build ## speed as ratios: JSON to dist/bench.json, a table to standa
 bench-peers: deps build ## the same page read by other MCP servers, from npm: JSON to dist/bench-peers.json, a table (README=1: into the README)
 	@mkdir -p dist
 	$(GO) run ./test/bench/peers -source $(CURDIR) -drawbridge $(DRAWBRIDGE) -out $(CURDIR)/dist/bench-peers.json $(if $(README),-readme README.md)
+
+bench-registry: ## installing one connector from a registry of 500, beside clones and krew: JSON to dist/bench-registry.json, a table (README=1: into the README)
+	@mkdir -p dist
+	@GOBIN=$(BIN) $(GO) install sigs.k8s.io/krew/cmd/krew@$(KREW_VERSION) || echo "krew can't be installed: its column stays empty"
+	$(GO) run ./test/bench/registries -krew "$$(ls $(BIN)/krew 2>/dev/null)" -out $(CURDIR)/dist/bench-registry.json $(if $(README),-readme README.md)
 
 mutants: deps ## take each check out in a scratch copy and see its test fail
 	$(GO) run ./test/mutants
@@ -96,4 +110,4 @@ $(BIN)/golangci-lint:
 	GOBIN=$(BIN) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
 
 clean: ## remove what was built
-	rm -rf $(BIN) dist .cache
+	rm -rf $(BIN) dist .cache cmd/drawbridge/builtin/registry.bundle cmd/drawbridge/builtin/registry.json

@@ -182,7 +182,7 @@ code that was made of its module. It needs no network and changes nothing.
 
 It ends with 0 if all is well and with 5 if something is not; then it says which
 command mends it.`,
-		ValidArgsFunction: a.eachNamed("plugins.list", "name"),
+		ValidArgsFunction: a.allNamed("plugins.list", "name"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			start := time.Now()
 			var list []host.VerifiedPlugin

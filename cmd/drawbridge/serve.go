@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -104,6 +105,7 @@ type daemon struct {
 	secrets *redact.Redactor // what it knows stands in no log
 	worker  []string
 	refresh time.Duration // how often registries are fetched
+	carries fs.FS         // what the program carries
 	attach  browser.AttachOptions
 }
 
@@ -126,7 +128,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
-	d := &daemon{started: time.Now(), secrets: redact.New(), control: &control.Server{Version: version}, worker: a.worker, refresh: o.fresh, attach: o.attach}
+	d := &daemon{started: time.Now(), secrets: redact.New(), control: &control.Server{Version: version}, worker: a.worker, refresh: o.fresh, carries: a.carries(), attach: o.attach}
 	log, err := logfile.Open(logfile.Options{Path: dirs.Journal()})
 	if err != nil {
 		return err

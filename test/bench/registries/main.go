@@ -1,0 +1,102 @@
+// Command registries measures what it takes to install one connector from a large
+// registry: bytes on the wire, time, memory, and what a person has to do; beside
+// plain clones of the same repository, and beside krew with an index of as many
+// plugins of the same size. "make bench-registry" runs it.
+//
+// The registry is generated with real keys and the maintainer's own code
+// (generate.go), and served by Git's own server over https, by a program that
+// counts (serve.go). Start at measure.go for what is measured and in which order.
+//
+// What a program can't do here is in the table as its error, and never left out.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+
+	"github.com/drawbridge-mcp/drawbridge/test/bench/marked"
+)
+
+// The flags.
+type options struct {
+	size   size
+	rounds int
+	dir    string // where the generated registry stays for a next run, or empty
+	only   bool   // generate, measure nothing
+	krew   string // its program, or empty
+	out    string // JSON, may be empty
+	readme string // may be empty
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	play(ctx)
+	var o options
+	flag.IntVar(&o.size.Connectors, "connectors", 500, "how many connectors the registry has")
+	flag.IntVar(&o.size.Versions, "versions", 5, "how many versions each of them has")
+	flag.IntVar(&o.size.Module, "module", 1_000_000, "bytes of each module")
+	flag.IntVar(&o.rounds, "rounds", 3, "how often each is measured, in turn, with everything new")
+	flag.StringVar(&o.dir, "dir", "", "generate into this folder, and use what an earlier run generated there")
+	flag.BoolVar(&o.only, "generate", false, "generate into -dir, and measure nothing")
+	flag.StringVar(&o.krew, "krew", "", "the program krew")
+	flag.StringVar(&o.out, "out", "", "write the JSON to this file")
+	flag.StringVar(&o.readme, "readme", "", "put the table between the markers of this file")
+	flag.Parse()
+	exit(run(ctx, o, os.Stdout, os.Stderr))
+}
+
+// play does what this program was started by itself for, and ends.
+func play(ctx context.Context) {
+	switch {
+	case len(os.Args) == 2 && os.Args[1] == clientArg:
+		exit(playClient(ctx, os.Stdin, os.Stdout))
+	case len(os.Args) == 3 && os.Args[1] == generateArg:
+		exit(playGenerate(ctx, os.Args[2], os.Stdin, os.Stdout, os.Stderr))
+	}
+}
+
+func exit(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "bench-registry: error:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func run(ctx context.Context, o options, stdout, progress io.Writer) (err error) {
+	dir, err := os.MkdirTemp(o.dir, "drawbridge-registries-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if o.only {
+		_, err := prepare(ctx, o, dir)
+		return err
+	}
+	r, err := measure(ctx, o, dir, func(message string) { fmt.Fprintln(progress, message) })
+	if err != nil {
+		return err
+	}
+	table := r.table()
+	fmt.Fprint(stdout, table)
+	if o.out != "" {
+		data, err := json.MarshalIndent(r, "", "  ")
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(o.out, append(data, '\n'), 0o644); err != nil { //nolint:gosec // a report is for everybody to read
+			return err
+		}
+	}
+	if o.readme == "" {
+		return nil
+	}
+	return marked.Replace(o.readme, "registries", table)
+}
