@@ -207,8 +207,8 @@ func (q *consent) ask(ctx context.Context, rev registry.Review) error {
 		return nil
 	}
 	lines := reviewLines(rev, settings, changes)
-	if q.again { // another address is another grant: all of it is shown
-		lines = append(lines, release.Explain(rel, settings)...)
+	if q.again && rev.Previous != nil { // another address is another grant: all of it is shown
+		lines = append(append(lines, "All that it may do, with these settings:"), release.Explain(rel, settings)...)
 	}
 	title := fmt.Sprintf("Install %s/%s %s?", rel.Namespace, rel.Name, rel.Version)
 	q.host.admin.Unlock()

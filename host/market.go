@@ -84,7 +84,7 @@ func (h *Host) copiesAreOld() bool {
 		return true
 	}
 	all, err := h.opts.Registry.Registries()
-	return err != nil || slices.ContainsFunc(all, func(r registry.Registry) bool { return !h.now().Before(r.Expires) })
+	return err != nil || slices.ContainsFunc(all, func(r registry.Registry) bool { return !r.Builtin && !h.now().Before(r.Expires) })
 }
 
 func (h *Host) search(ctx context.Context, q SearchQuery) (SearchResult, error) {

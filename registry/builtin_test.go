@@ -48,7 +48,7 @@ func TestBuiltin(t *testing.T) {
 	c, warnings := f.programWith(b, "")
 	f.must(c.EnsureBuiltin(t.Context()))
 	f.must(c.EnsureBuiltin(t.Context()))
-	found, err := c.Search(t.Context(), "")
+	found, _, err := c.Search(t.Context(), Query{})
 	if err != nil || len(found) != 1 || found[0].Plugin() != "acme/tracker" {
 		t.Fatalf("found %+v, %v", found, err)
 	}

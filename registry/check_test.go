@@ -99,19 +99,24 @@ func TestCheckOfAWholeRegistry(t *testing.T) {
 	r, err = Check(t.Context(), CheckOptions{Source: f.origin, Clock: f.clock})
 	f.must(err)
 	wantProblem(t, r, "snapshot_expired", "snapshot.json")
-	_, err = Check(t.Context(), CheckOptions{Source: f.origin, Pinned: f.mallory.Fingerprint(), Clock: f.clock})
+	r, err = Check(t.Context(), CheckOptions{Source: f.origin, Pinned: f.mallory.Fingerprint(), Clock: f.clock})
 	f.must(err)
-	for _, bad := range []CheckOptions{
-		{Source: filepath.Join(t.TempDir(), "none")},
-		{Source: f.origin, Ref: "none"},
-		{Source: f.origin, Ref: "--upload-pack=id"},
-		{Source: "ext::sh -c id"},
-		{Source: f.origin, Base: "-x"},
-		{Source: f.origin, Base: "a:b"},
-		{Source: f.origin, Ref: "a..b"},
+	wantProblem(t, r, "unknown_key", "")
+	for _, bad := range []struct {
+		opts CheckOptions
+		want error
+	}{
+		{CheckOptions{Source: filepath.Join(t.TempDir(), "none")}, abi.ErrNotFound},
+		{CheckOptions{Source: f.origin, Ref: "none"}, abi.ErrNotFound},
+		{CheckOptions{Source: f.origin, Ref: "--upload-pack=id"}, abi.ErrInvalidArgs},
+		{CheckOptions{Source: f.origin, Ref: "a..b"}, abi.ErrInvalidArgs},
+		{CheckOptions{Source: f.origin, Base: "-x"}, abi.ErrInvalidArgs},
+		{CheckOptions{Source: f.origin, Base: "a:b"}, abi.ErrInvalidArgs},
+		{CheckOptions{Source: f.origin, Modules: []string{"ext::sh -c id"}}, abi.ErrInvalidArgs},
+		{CheckOptions{Source: "ext::sh -c id"}, abi.ErrInvalidArgs},
 	} {
-		if r, err := Check(t.Context(), bad); err == nil {
-			t.Errorf("%+v is checked: %+v", bad, r)
+		if r, err := Check(t.Context(), bad.opts); !errors.Is(err, bad.want) {
+			t.Errorf("%+v: %+v, %v", bad.opts, r, err)
 		}
 	}
 }

@@ -167,6 +167,7 @@ func (a *app) connectorPublishCmd() *cobra.Command {
 	}
 	cmd.Flags().StringVar(&dir, "registry", "", "directory of the registry's bare repository")
 	cmd.Flags().StringVar(&channel, "channel", string(registry.Stable), "who it is for: stable or beta")
+	_ = cmd.RegisterFlagCompletionFunc("channel", cobra.FixedCompletions([]string{string(registry.Stable), string(registry.Beta)}, noFiles))
 	_ = cmd.MarkFlagRequired("registry") // the flag exists
 	c.register(a, cmd)
 	return cmd

@@ -81,6 +81,7 @@ drawbridge registry check does.`,
 	}
 	cmd.Flags().StringVar(&f.from, "from", "", "the fork that has the proposal: a URL or a path")
 	cmd.Flags().StringVar(&f.channel, "channel", string(registry.Stable), "who the new versions are for: stable or beta")
+	_ = cmd.RegisterFlagCompletionFunc("channel", cobra.FixedCompletions([]string{string(registry.Stable), string(registry.Beta)}, noFiles))
 	cmd.Flags().StringVar(&f.pin, "pin", "", "full fingerprint of an owner of the registry")
 	cmd.Flags().StringArrayVar(&f.allow, "allow", nil, "a name that looks like another's and that you found to be honest; may be repeated")
 	f.register(a, cmd)
