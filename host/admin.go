@@ -198,14 +198,17 @@ func (q *consent) ask(ctx context.Context, rev registry.Review) error {
 	if err := installable(rel, settings); err != nil {
 		return err
 	}
+	if err := q.host.checkNames(rel); err != nil {
+		return err
+	}
 	q.shown = settings
 	changes := changesOf(rev, settings)
 	if rev.Previous != nil && !q.again && !release.Asks(changes) {
 		return nil
 	}
 	lines := reviewLines(rev, settings, changes)
-	if q.again { // another address is another grant: all of it is shown
-		lines = append(lines, release.Explain(rel, settings)...)
+	if q.again && rev.Previous != nil { // another address is another grant: all of it is shown
+		lines = append(append(lines, "All that it may do, with these settings:"), release.Explain(rel, settings)...)
 	}
 	title := fmt.Sprintf("Install %s/%s %s?", rel.Namespace, rel.Name, rel.Version)
 	q.host.admin.Unlock()
@@ -285,6 +288,9 @@ func missingSettings(rel abi.Release, given, all map[string]string) error {
 func (h *Host) admit(ctx context.Context, rev registry.Review, wasm []byte) error {
 	if rev.Release.Category != abi.CategoryConnector {
 		return nil
+	}
+	if err := h.checkNames(rev.Release); err != nil {
+		return err
 	}
 	compiled, err := h.opts.Sandbox.Compile(ctx, wasm)
 	if err != nil {

@@ -3,7 +3,6 @@ package registry
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -86,14 +85,17 @@ func (c *Client) exclusive(f func() error) error {
 }
 
 // sweepScratch removes scratch directories whose maker was killed: they are made
-// and removed only while the directory is held.
+// and removed only while the directory is held. A Git that outlived its maker may
+// still write into one; that one is left for the next time.
 func (c *Client) sweepScratch() error {
 	list, err := filepath.Glob(filepath.Join(c.cfg.Dir, ".scratch-*"))
-	for _, dir := range list {
-		err = errors.Join(err, os.RemoveAll(dir))
-	}
 	if err != nil {
 		return fmt.Errorf("clearing an interrupted install away: %w", err)
+	}
+	for _, dir := range list {
+		if err := os.RemoveAll(dir); err != nil && c.cfg.Events.Warning != nil {
+			c.cfg.Events.Warning("", fmt.Sprintf("an interrupted install is not cleared away yet: %v", err))
+		}
 	}
 	return nil
 }

@@ -31,7 +31,8 @@ func (a *app) doctorCmd() *cobra.Command {
 		Use: "doctor", Short: "look for what can be wrong, and say which command mends it", Args: cobra.NoArgs,
 		Long: `Looks at the browser, Git, the files that drawbridge keeps, the daemon and its port,
 the clock, the registries' snapshots and whether they answer, every installed byte,
-and what MCP clients are configured to start. It starts and changes nothing; it ends with 1 if it finds a fault.`,
+and what MCP clients are configured to start. It starts and changes nothing; it ends
+with 1 if it finds a fault.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			found := a.examine(cmd.Context())
 			bad := 0

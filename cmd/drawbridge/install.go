@@ -3,12 +3,10 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/host"
 	"github.com/drawbridge-mcp/drawbridge/host/control"
 	"github.com/drawbridge-mcp/drawbridge/registry"
@@ -72,54 +70,4 @@ func parseSettings(set []string) (map[string]string, error) {
 		settings[name] = value
 	}
 	return settings, nil
-}
-
-func (a *app) listCmd() *cobra.Command {
-	var all bool
-	cmd := &cobra.Command{
-		Use: "list", Short: "list installed connectors, whether they can run, and how they are", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			var list []host.PluginInfo
-			if err := a.call(cmd.Context(), "plugins.list", struct{}{}, &list); err != nil {
-				return err
-			}
-			if !all {
-				list = slices.DeleteFunc(list, func(p host.PluginInfo) bool { return !isConnector(p) })
-			}
-			a.show(list, func(w io.Writer) { printPlugins(w, list, all) })
-			return nil
-		},
-	}
-	cmd.Flags().BoolVar(&all, "all", false, "list the kinds of plugin that this host does not run, too")
-	return cmd
-}
-
-// isConnector reports whether a plugin belongs in the list of connectors. One that
-// could not be read may be one.
-func isConnector(p host.PluginInfo) bool {
-	return p.Category == "" || p.Category == string(abi.CategoryConnector)
-}
-
-func printPlugins(w io.Writer, list []host.PluginInfo, all bool) {
-	head := []any{"PLUGIN", "VERSION", "REGISTRY", "CONNECTORS", "STATE"}
-	if all {
-		head = append(head, "CATEGORY")
-	}
-	row(w, head...)
-	for _, p := range list {
-		conns := make([]string, len(p.Connectors))
-		for i, id := range p.Connectors {
-			conns[i] = id
-			for _, c := range p.Health {
-				if c.Connector == id {
-					conns[i] += " (" + string(c.State) + ")"
-				}
-			}
-		}
-		cells := []any{p.Name, p.Version, p.Registry, strings.Join(conns, ", "), p.State}
-		if all {
-			cells = append(cells, p.Category)
-		}
-		row(w, cells...)
-	}
 }

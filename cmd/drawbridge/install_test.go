@@ -21,9 +21,13 @@ func TestListHasConnectorsOnly(t *testing.T) {
 }
 
 func TestListShowsHealthAndCategory(t *testing.T) {
-	list := []host.PluginInfo{{
-		Name: "acme/suite", Version: "1.0.0", Category: "connector", State: "ready", Connectors: []string{"a", "b"},
-		Health: []host.ConnectorHealth{{Connector: "b", State: "failing"}, {Connector: "a", State: "ok"}},
+	list := []listedPlugin{{
+		PluginInfo: host.PluginInfo{
+			Name: "acme/suite", Version: "1.0.0", Category: "connector", State: "ready", Connectors: []string{"a", "b"},
+			Health:  []host.ConnectorHealth{{Connector: "b", State: "failing"}, {Connector: "a", State: "ok"}},
+			Channel: "beta", Pinned: true, Signer: "0123ABCD",
+		},
+		Settings: []host.SettingInfo{{Name: "base_url", Type: "url", Title: "Address", Value: "https://t.example"}, {Name: "api_token", Type: "string", Title: "Token", Hidden: true}},
 	}}
 	var short, long bytes.Buffer
 	printPlugins(&short, list, false)
@@ -31,7 +35,12 @@ func TestListShowsHealthAndCategory(t *testing.T) {
 	if !strings.Contains(short.String(), "a (ok), b (failing)") || strings.Contains(short.String(), "CATEGORY") {
 		t.Errorf("list prints\n%s", &short)
 	}
-	if !strings.Contains(long.String(), "CATEGORY") || !strings.HasSuffix(long.String(), "\tconnector\n") {
+	for _, want := range []string{"\tbeta, pinned\t", "\t0123ABCD", `base_url (url, "Address"): https://t.example`, "api_token (string, \"Token\"): set, not shown"} {
+		if !strings.Contains(short.String(), want) {
+			t.Errorf("list does not print %q:\n%s", want, &short)
+		}
+	}
+	if !strings.Contains(long.String(), "CATEGORY") || !strings.Contains(long.String(), "\tconnector\n") {
 		t.Errorf("list --all prints\n%s", &long)
 	}
 }

@@ -16,7 +16,9 @@ import (
 
 func (a *app) registryCmd() *cobra.Command {
 	cmd := &cobra.Command{Use: "registry", Short: "pin, list and drop registries; make one"}
-	cmd.AddCommand(a.registryAddCmd(), a.registryListCmd(), a.registryFetchCmd(), a.registryRemoveCmd(), a.registryInitCmd(), a.registryPublisherCmd(), a.registryRefreshCmd(), a.registryMirrorCmd(), a.registrySetURLCmd())
+	cmd.AddCommand(a.registryAddCmd(), a.registryListCmd(), a.registryFetchCmd(), a.registryRemoveCmd(), a.registryInitCmd(), a.registryPublisherCmd(), a.registryRefreshCmd(), a.registryMirrorCmd(), a.registrySetURLCmd(),
+		a.registryEndPublisherCmd(), a.registryYankCmd(), a.registryRevokeCmd(), a.registryRotateCmd(), a.registryPendingCmd(), a.registrySignCmd(),
+		a.registryCheckCmd(), a.registryLogCmd(), a.registryAcceptCmd(), a.registryPushCmd())
 	return cmd
 }
 

@@ -45,8 +45,8 @@ func (a *app) root() *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{error: err, command: cmd.CommandPath()} })
 	root.AddCommand(
 		a.serveCmd(), a.stopCmd(), a.mcpCmd(), a.demoCmd(), a.doctorCmd(), a.serviceCmd(), a.versionCmd(),
-		a.registryCmd(), a.installCmd(), a.updateCmd(), a.pinCmd(), a.unpinCmd(), a.rollbackCmd(), a.removeCmd(), a.lockCmd(), a.syncCmd(),
-		a.searchCmd(), a.infoCmd(), a.listCmd(), a.outdatedCmd(), a.verifyCmd(),
+		a.registryCmd(), a.installCmd(), a.updateCmd(), a.pinCmd(), a.unpinCmd(), a.rollbackCmd(), a.listCmd(), a.removeCmd(),
+		a.searchCmd(), a.infoCmd(), a.outdatedCmd(), a.verifyCmd(), a.lockCmd(), a.syncCmd(),
 		a.toolsCmd(), a.callCmd(), a.loginCmd(), a.logoutCmd(), a.checkCmd(), a.approvalsCmd(), a.auditCmd(), a.logsCmd(), a.clientsCmd(),
 		a.connectorCmd(), a.keyCmd(), a.completionCmd(), a.manCmd(),
 	)

@@ -6,11 +6,6 @@ import (
 	"github.com/drawbridge-mcp/drawbridge/host"
 )
 
-// tell makes a caller hear what a long method is at.
-func (r *request) tell(message string) {
-	_ = r.send(Event{Progress: &Progress{Message: message}}) // the caller may be gone
-}
-
 func search(ctx context.Context, r *request) (any, error) {
 	var q host.SearchQuery
 	if err := r.params(&q); err != nil {

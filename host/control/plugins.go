@@ -20,6 +20,11 @@ func updatePlugins(ctx context.Context, r *request) (any, error) {
 	return r.server.Host.Update(r.transfers(ctx), p.Plugins, p.DryRun, r.ask, r.tell)
 }
 
+// tell says what a long method does now.
+func (r *request) tell(message string) {
+	_ = r.send(Event{Progress: &Progress{Message: message}}) // the caller may be gone
+}
+
 func rollbackPlugin(ctx context.Context, r *request) (any, error) {
 	var p PluginParams
 	if err := r.params(&p); err != nil {
