@@ -19,7 +19,7 @@ BROWSERS := /(host/browser|test/e2e|cmd/drawbridge)$$
 LONG := /(test/e2e|cmd/drawbridge)$$
 
 .DEFAULT_GOAL := build
-.PHONY: build demo test race test-browser test-sites conformance check lint fuzz bench bench-peers bench-registry crash mutants deps deps-npm clean help
+.PHONY: build snapshot demo test race test-browser test-sites conformance check lint fuzz bench bench-peers bench-registry crash mutants deps deps-npm clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -27,6 +27,11 @@ help: ## list the targets
 build: ## build the command to .bin/drawbridge
 	@mkdir -p $(BIN)
 	$(GO) build -trimpath -ldflags "-X main.version=$(VERSION)" -o $(DRAWBRIDGE) ./cmd/drawbridge
+
+snapshot: build ## put a signed snapshot of a few connectors into the program; KEY=FILE signs with a release key, else a throw-away one
+	@KEY=$(KEY) test/scripts/snapshot.sh $(DRAWBRIDGE)
+	@$(MAKE) --no-print-directory build
+	@ls -l $(DRAWBRIDGE) | awk '{print $$9 ": " $$5 " bytes"}'
 
 deps: ## install what is missing: Chromium and Git
 	@test/scripts/deps.sh
@@ -105,4 +110,4 @@ $(BIN)/golangci-lint:
 	GOBIN=$(BIN) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
 
 clean: ## remove what was built
-	rm -rf $(BIN) dist .cache
+	rm -rf $(BIN) dist .cache cmd/drawbridge/builtin/registry.bundle cmd/drawbridge/builtin/registry.json

@@ -26,6 +26,7 @@ type RegistryInfo struct {
 	Fingerprint string    `json:"fingerprint"` // of the owner's key that was pinned
 	Snapshot    int64     `json:"snapshot"`    // newest version seen
 	Expires     time.Time `json:"expires"`     // of that snapshot
+	Builtin     bool      `json:"builtin"`     // the program carries it, and it doesn't expire with Expires
 }
 
 // PluginInfo is one plugin, installed or found.
@@ -55,7 +56,7 @@ func WithTransfer(ctx context.Context, report func(what string, percent int)) co
 }
 
 func registryInfo(r registry.Registry) RegistryInfo {
-	return RegistryInfo{ID: r.ID, URL: r.URL, Fingerprint: string(r.Pinned), Snapshot: r.Snapshot, Expires: r.Expires}
+	return RegistryInfo{ID: r.ID, URL: r.URL, Fingerprint: string(r.Pinned), Snapshot: r.Snapshot, Expires: r.Expires, Builtin: r.Builtin}
 }
 
 // AddRegistry trusts a registry after a person agreed to its address and
@@ -197,6 +198,9 @@ func (q *consent) ask(ctx context.Context, rev registry.Review) error {
 	if err := installable(rel, settings); err != nil {
 		return err
 	}
+	if err := q.host.checkNames(rel); err != nil {
+		return err
+	}
 	q.shown = settings
 	changes := changesOf(rev, settings)
 	if rev.Previous != nil && !q.again && !release.Asks(changes) {
@@ -284,6 +288,9 @@ func missingSettings(rel abi.Release, given, all map[string]string) error {
 func (h *Host) admit(ctx context.Context, rev registry.Review, wasm []byte) error {
 	if rev.Release.Category != abi.CategoryConnector {
 		return nil
+	}
+	if err := h.checkNames(rev.Release); err != nil {
+		return err
 	}
 	compiled, err := h.opts.Sandbox.Compile(ctx, wasm)
 	if err != nil {

@@ -108,7 +108,7 @@ func (h *Host) expiredRegistries() map[string]time.Time {
 	}
 	expired := map[string]time.Time{}
 	for _, r := range all {
-		if !h.now().Before(r.Expires) {
+		if !r.Builtin && !h.now().Before(r.Expires) {
 			expired[r.ID] = r.Expires
 		}
 	}

@@ -201,15 +201,7 @@ func (h *Host) fits(rel abi.Release, given map[string]string) error {
 	if err != nil {
 		return err
 	}
-	if rel.ABI.Min > abi.Version || rel.ABI.Max < abi.Version {
-		return abi.Errorf(abi.ErrUnsupportedAction, "install", "it needs ABI version %d to %d, this host has %d", rel.ABI.Min, rel.ABI.Max, abi.Version)
-	}
-	for i := range rel.Connectors {
-		if _, err := resolve(&rel.Connectors[i], settings); err != nil {
-			return err
-		}
-	}
-	return nil
+	return installable(rel, settings)
 }
 
 // extras names what the lock file doesn't, and removes it if that was asked for.

@@ -20,6 +20,7 @@ type Config struct {
 	MaxModule int64        // bytes of a module; 0 means abi.MaxModule
 	HTTP      *http.Client // for modules by URL; nil means one with limits
 	Events    Events
+	Builtin   *Builtin // what EnsureBuiltin adds; nil if the program carries nothing
 }
 
 // Events tell a user interface how far an operation is. Each may be nil; none may
@@ -144,6 +145,7 @@ func (c *Client) verifyRef(ctx context.Context, repo repository, ref string, s *
 	if err != nil {
 		return err
 	}
+	c.freshen(cat)
 	if warning := cmp.Or(cat.expired, cat.ageing); warning != "" && c.cfg.Events.Warning != nil {
 		c.cfg.Events.Warning(cat.root.Registry, warning)
 	}

@@ -18,10 +18,10 @@ func LooksLike(a, b string) (why string, ok bool) {
 		return "", false
 	}
 	if nsA == nsB {
-		return near(nameA, nameB)
+		return near(nameA, nameB, minNear)
 	}
-	nsWhy, nsNear := near(nsA, nsB)
-	nameWhy, nameNear := near(nameA, nameB)
+	nsWhy, nsNear := near(nsA, nsB, minNearNamespace)
+	nameWhy, nameNear := near(nameA, nameB, minNear)
 	switch {
 	case nsNear && nameA == nameB:
 		return "their namespaces " + nsWhy, true
@@ -35,8 +35,9 @@ func LooksLike(a, b string) (why string, ok bool) {
 	return "", false
 }
 
-// near compares two names, or two namespaces.
-func near(a, b string) (why string, ok bool) {
+// near compares two names, or two namespaces. From the length least on, one letter
+// is little of them.
+func near(a, b string, least int) (why string, ok bool) {
 	short := min(len(a), len(b))
 	switch {
 	case a == b:
@@ -47,17 +48,20 @@ func near(a, b string) (why string, ok bool) {
 		return "differ by a plural", true
 	case sortedWords(a) == sortedWords(b):
 		return "have the same words in another order", true
-	case short >= minNear && distance(a, b) == 1:
+	case short >= least && distance(a, b) == 1:
 		return "differ by one letter", true
-	case short >= 2*minNear && distance(a, b) == 2:
+	case short >= 2*least && distance(a, b) == 2:
 		return "differ by two letters", true
 	}
 	return "", false
 }
 
-// minNear is the length from which one letter is little of a name. Below it,
-// "wiki" and "wifi" are simply two words.
-const minNear = 5
+// "wiki" and "wifi" are simply two words, while of namespaces there are few, and each
+// stands for somebody who is trusted.
+const (
+	minNear          = 5
+	minNearNamespace = 4
+)
 
 // lookalikes are what is read as another letter: by a person, in some font. Both
 // sides of a comparison are rewritten, longer ones first.
@@ -136,6 +140,7 @@ const (
 	NoticeLooksLike    NoticeCode = "looks_like"    // another plugin has nearly this name
 	NoticeNewPublisher NoticeCode = "new_publisher" // nobody here knows the key that signed
 	NoticeOtherSigner  NoticeCode = "other_signer"  // another key signed than the installed version's
+	NoticeOld          NoticeCode = "old"           // the program carries it, and newer ones may be out
 )
 
 // newPublisher is how long a key counts as new after it was let in.

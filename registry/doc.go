@@ -33,7 +33,11 @@
 // (install.go). [Client.Load] reads a module once, and the bytes that it hashed
 // are the bytes that it returns (load.go).
 //
-// [Maintainer] is the other side: it makes and updates a registry.
+// [Maintainer] is the other side: it makes and updates a registry, and builds only
+// on a state that the registry's own keys vouch for (vouch.go). [Propose] and
+// [Maintainer.Accept] bring a release in by a merge request (propose.go), [Check]
+// is what a forge runs on one (check.go), and [Log] follows a registry's history
+// along its hash chain (history.go).
 //
 // The package decides whether bytes are what the user trusts. What a release may
 // ask for, and whether a module is fit to run, are the caller's, through the

@@ -185,7 +185,7 @@ func (f *fixture) resign(change func(files map[string][]byte)) {
 // tamper changes files and signs nothing: what whoever hosts the repository can do.
 func (f *fixture) tamper(change func(files map[string][]byte)) {
 	f.t.Helper()
-	e, err := f.m.load(f.t.Context(), f.keys)
+	e, err := f.m.load(f.t.Context(), branch, f.keys)
 	f.must(err)
 	change(e.files)
 	f.commitRaw(e)
@@ -193,14 +193,14 @@ func (f *fixture) tamper(change func(files map[string][]byte)) {
 
 func (f *fixture) commitRaw(e *edit) {
 	f.t.Helper()
-	_, err := f.m.repo.run(f.t.Context(), bytes.NewReader(e.stream("tampered")), "fast-import", "--quiet", "--date-format=raw", "--force")
+	_, err := f.m.repo.run(f.t.Context(), bytes.NewReader(e.stream(branch, "tampered")), "fast-import", "--quiet", "--date-format=raw", "--force")
 	f.must(err)
 }
 
 // files returns a copy of the registry's files.
 func (f *fixture) files() map[string][]byte {
 	f.t.Helper()
-	e, err := f.m.load(f.t.Context(), f.keys)
+	e, err := f.m.load(f.t.Context(), branch, f.keys)
 	f.must(err)
 	return e.files
 }

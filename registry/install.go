@@ -285,6 +285,9 @@ func (c *Client) runnable(v *verified) error {
 func (c *Client) review(cat *catalog, v *verified, lock *Lock) Review {
 	r := Review{Registry: cat.state.registry(), Release: v.Release, Hash: v.sha256, Signer: v.signer}
 	r.Notices = cat.notices(v, lock, c.cfg.Clock())
+	if c.carries(cat.state) && cat.ageing != "" {
+		r.Notices = append(r.Notices, Notice{NoticeOld, cat.ageing})
+	}
 	old := lock.find(v.Namespace + "/" + v.Name)
 	if old == nil {
 		return r

@@ -3,6 +3,7 @@ package registry
 import (
 	"bytes"
 	"encoding/hex"
+	"errors"
 	"testing"
 	"time"
 
@@ -225,5 +226,80 @@ func TestAuthorsCertificateIsRevoked(t *testing.T) {
 			wantRefused(t, err, abi.ReasonKeyRevoked, author)
 			f.wantActive("")
 		})
+	}
+}
+
+// renewed is a key's certificate with another expiry, as its owner makes it.
+func (f *fixture) renewed(armored []byte, life time.Duration, at time.Time) signing.Certificate {
+	f.t.Helper()
+	entities, err := openpgp.ReadArmoredKeyRing(bytes.NewReader(armored))
+	f.must(err)
+	e := entities[0]
+	f.must(e.DecryptPrivateKeys([]byte("passphrase")))
+	for _, id := range e.Identities {
+		self := id.SelfCertifications[0].Packet
+		secs := uint32(life / time.Second)
+		self.CreationTime, self.KeyLifetimeSecs = at, &secs
+		f.must(self.SignUserId(id.UserId.Id, e.PrimaryKey, e.PrivateKey, &packet.Config{Time: func() time.Time { return at }}))
+	}
+	var raw bytes.Buffer
+	f.must(e.Serialize(&raw))
+	fpr, err := signing.ParseFingerprint(hex.EncodeToString(e.PrimaryKey.Fingerprint))
+	f.must(err)
+	c, err := signing.ReadCertificate(raw.Bytes(), fpr)
+	f.must(err)
+	return c
+}
+
+// A publisher's certificate is renewed by adding it again. A copy that is older, or
+// that lacks a revocation, isn't taken.
+func TestPublisherIsRenewed(t *testing.T) {
+	f := newFixture(t)
+	pass := func(signing.Fingerprint) ([]byte, error) { return []byte("passphrase"), nil }
+	armored, err := signing.GenerateKeyFor("author", epoch, authorLife, pass)
+	f.must(err)
+	k, err := signing.OpenSecretKey(armored, pass)
+	f.must(err)
+	add := func(c signing.Certificate) error { return f.m.AddPublisher(t.Context(), f.keys, "acme", c) }
+	taken := func(c signing.Certificate) bool {
+		return bytes.Equal(f.files()[keyPath(c.Fingerprint)], c.Armored())
+	}
+	f.must(add(k.Certificate()))
+	f.now = epoch.Add(authorLife / 2)
+	longer := f.renewed(armored, 3*authorLife, f.now)
+	f.must(add(longer))
+	for name, c := range map[string]signing.Certificate{"the same": longer, "the first": k.Certificate(), "a shorter one": f.renewed(armored, authorLife, f.now)} {
+		if err := add(c); !errors.Is(err, abi.ErrInvalidArgs) || !taken(longer) {
+			t.Errorf("%s again: %v", name, err)
+		}
+	}
+	revoked := f.revokedCertificate(armored, packet.KeyCompromised, f.now)
+	f.must(add(revoked))
+	wantRefused(t, add(longer), abi.ReasonKeyRevoked, k)
+	if !taken(revoked) {
+		t.Error("the revocation is gone")
+	}
+}
+
+// A renewed key goes on publishing, and clients take it.
+func TestRenewedAuthorPublishes(t *testing.T) {
+	f := newFixture(t)
+	pass := func(signing.Fingerprint) ([]byte, error) { return []byte("passphrase"), nil }
+	armored, err := signing.GenerateKeyFor("author", epoch, authorLife, pass)
+	f.must(err)
+	k, err := signing.OpenSecretKey(armored, pass)
+	f.must(err)
+	f.must(f.m.AddPublisher(t.Context(), f.keys, "acme", k.Certificate()))
+	f.must(f.publishAt(k, "1.1.0", 48*time.Hour))
+	f.mustInstall(tracker)
+	f.must(f.m.AddPublisher(t.Context(), f.keys, "acme", f.renewed(armored, 3*authorLife, f.now)))
+	f.now = epoch.Add(2 * authorLife)
+	sig, err := k.Sign([]byte("x"), f.now)
+	if err == nil {
+		t.Errorf("the copy that wasn't renewed signs: %s", sig)
+	}
+	f.must(f.publishAt(signerAt{k, epoch.Add(72 * time.Hour)}, "1.2.0", 2*authorLife))
+	if e := f.mustInstall(tracker); e.Version != "1.2.0" {
+		t.Errorf("installed %s", e.Version)
 	}
 }

@@ -48,7 +48,7 @@ func (c *Client) load(e Entry) (Loaded, error) {
 		return Loaded{}, e.tampered("module", err)
 	}
 	l := Loaded{Entry: e, Release: release, Wasm: wasm}
-	if !c.cfg.Clock().Before(s.Expires.Time) {
+	if !c.cfg.Clock().Before(s.Expires.Time) && !c.carries(s) {
 		l.Warnings = append(l.Warnings, fmt.Sprintf(
 			"snapshot version %d of registry %q expired at %s: nothing new is installed until it is renewed",
 			s.Snapshot, s.Registry, s.Expires))

@@ -37,10 +37,12 @@ type Keys struct {
 }
 
 // A Maintainer changes a registry in a local bare repository. Each change is one
-// commit with a new snapshot, so that no state in between is ever visible.
+// commit with a new snapshot, so that no state in between is ever visible. It
+// builds only on a state that the registry's own keys vouch for (trusted).
 type Maintainer struct {
-	repo  repository
-	clock Clock
+	repo    repository
+	clock   Clock
+	partial bool // see Partial
 }
 
 // OpenMaintainer works on the bare repository in dir. A nil clock means time.Now.
@@ -48,7 +50,7 @@ func OpenMaintainer(dir string, clock Clock) *Maintainer {
 	if clock == nil {
 		clock = time.Now
 	}
-	return &Maintainer{repository{dir, fromFile}, clock}
+	return &Maintainer{repo: repository{dir, fromFile}, clock: clock}
 }
 
 // Init makes a registry in dir, which must not hold one yet: its first root, an
@@ -96,6 +98,8 @@ type edit struct {
 	keys   Keys
 	now    time.Time
 	signed []string // paths of what this edit signs, in order
+	parent bool     // there is a state before, whose commit is the next one's parent
+	roots  bool     // this edit makes a new root, so that everything is vouched for anew
 }
 
 // addRoot writes the root with that version for e.keys, signed by signers.
@@ -107,6 +111,7 @@ func (e *edit) addRoot(id string, version int64, signers []Signer) error {
 	for _, s := range slices.Concat(e.keys.Owners, e.keys.Snapshot, e.keys.Revocation) {
 		e.addKey(s.Certificate())
 	}
+	e.roots = true
 	return e.putSigned(rootPath(version), &e.root, signers)
 }
 
@@ -131,32 +136,29 @@ func (e *edit) putSigned(path string, doc document, signers []Signer) error {
 	if err != nil {
 		return err
 	}
-	sig, err := signAll(data, signers, e.now)
+	return e.sign(path, data, signers)
+}
+
+// sign writes the signatures of those signers that clients will ask for. If that
+// is none, all of them sign: vouched then says whose signature is missing.
+func (e *edit) sign(path string, data []byte, signers []Signer) error {
+	e.signed = append(e.signed, path)
+	asked := e.keysFor(path)
+	mine := slices.DeleteFunc(slices.Clone(signers), func(s Signer) bool {
+		return !slices.Contains(asked, s.Certificate().Fingerprint)
+	})
+	if len(mine) == 0 {
+		mine = signers
+	}
+	delete(e.files, signaturePath(path))
+	if len(mine) == 0 {
+		return nil
+	}
+	sig, err := signAll(data, mine, e.now)
 	if err != nil {
 		return fmt.Errorf("signing %q: %w", path, err)
 	}
 	e.files[signaturePath(path)] = sig
-	e.signed = append(e.signed, path)
-	return nil
-}
-
-// vouched holds what this edit signed to the keys that clients will ask for. With
-// another key, or too few, all of them would refuse the registry from now on.
-func (e *edit) vouched() error {
-	j := judge{e.read, e.now}
-	for _, path := range e.signed {
-		role := e.root.Roles.Owner
-		switch path {
-		case snapshotPath:
-			role = e.root.Roles.Snapshot
-		case revocationsPath:
-			role = e.root.Roles.Revocation
-		}
-		if _, err := j.verify(path, e.files[path], role, signing.Install); err != nil {
-			return refuseFor(err, abi.ReasonUnknownKey, role.Keys, "clients of registry %q would refuse what this key signs: %v", e.root.Registry, err).
-				WithHint("give --key the secret key of %s", nameKeys("", role.Keys))
-		}
-	}
 	return nil
 }
 
@@ -187,18 +189,18 @@ func (e *edit) get(path string, doc document) error {
 	return decode(path, data, doc)
 }
 
-// load reads the registry's files.
-func (m *Maintainer) load(ctx context.Context, keys Keys) (*edit, error) {
+// load reads the registry's files at a ref.
+func (m *Maintainer) load(ctx context.Context, ref string, keys Keys) (*edit, error) {
 	objects, err := m.repo.open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer objects.close()
-	t, err := readTree(objects, branch)
+	t, err := readTree(objects, ref)
 	if err != nil {
 		return nil, err
 	}
-	e := &edit{files: map[string][]byte{}, keys: keys, now: m.clock()}
+	e := &edit{files: map[string][]byte{}, keys: keys, now: m.clock(), parent: true}
 	for path := range t.files {
 		if e.files[path], err = t.ReadFile(path); err != nil {
 			return nil, err
@@ -221,8 +223,11 @@ func (m *Maintainer) load(ctx context.Context, keys Keys) (*edit, error) {
 
 // change loads, edits and commits.
 func (m *Maintainer) change(ctx context.Context, keys Keys, what string, f func(*edit) error) error {
-	e, err := m.load(ctx, keys)
+	e, err := m.load(ctx, branch, keys)
 	if err != nil {
+		return err
+	}
+	if err := e.trusted(); err != nil {
 		return err
 	}
 	if err := f(e); err != nil {
@@ -237,9 +242,17 @@ func (m *Maintainer) commit(ctx context.Context, e *edit, what string) error {
 		return err
 	}
 	if err := e.vouched(); err != nil {
+		if m.partial && len(e.missing()) > 0 {
+			return m.write(ctx, e, pendingRef, what)
+		}
 		return err
 	}
-	_, err := m.repo.run(ctx, bytes.NewReader(e.stream(what)), "fast-import", "--quiet", "--date-format=raw", "--force")
+	return m.write(ctx, e, branch, what)
+}
+
+// write commits an edit's files to a ref, on top of the branch.
+func (m *Maintainer) write(ctx context.Context, e *edit, ref, what string) error {
+	_, err := m.repo.run(ctx, bytes.NewReader(e.stream(ref, what)), "fast-import", "--quiet", "--date-format=raw", "--force")
 	if err != nil {
 		return fmt.Errorf("committing: %w", err)
 	}
@@ -282,11 +295,11 @@ func inSnapshot(path string) bool {
 }
 
 // stream is the whole tree as "git fast-import" reads it.
-func (e *edit) stream(what string) []byte {
+func (e *edit) stream(ref, what string) []byte {
 	var b bytes.Buffer
 	message := "registry: " + what + "\n"
-	fmt.Fprintf(&b, "commit %s\ncommitter drawbridge <> %d +0000\ndata %d\n%s", branch, e.now.Unix(), len(message), message)
-	if _, old := e.files[signaturePath(snapshotPath)]; old && e.existed() {
+	fmt.Fprintf(&b, "commit %s\ncommitter drawbridge <> %d +0000\ndata %d\n%s", ref, e.now.Unix(), len(message), message)
+	if e.parent {
 		fmt.Fprintf(&b, "from %s^0\ndeleteall\n", branch)
 	}
 	for _, path := range slices.Sorted(maps.Keys(e.files)) {
@@ -295,10 +308,4 @@ func (e *edit) stream(what string) []byte {
 		b.WriteByte('\n')
 	}
 	return b.Bytes()
-}
-
-// existed reports whether this isn't the first commit.
-func (e *edit) existed() bool {
-	var s Snapshot
-	return decode(snapshotPath, e.files[snapshotPath], &s) == nil && s.Previous != ""
 }

@@ -14,6 +14,20 @@ import (
 	"github.com/drawbridge-mcp/drawbridge/signing"
 )
 
+// Latest returns the snapshot and the root in force, as they stand on the branch.
+func (m *Maintainer) Latest(ctx context.Context) (Snapshot, Root, error) {
+	e, err := m.load(ctx, branch, Keys{})
+	if err != nil {
+		return Snapshot{}, Root{}, err
+	}
+	if err := e.trusted(); err != nil {
+		return Snapshot{}, Root{}, err
+	}
+	var s Snapshot
+	err = e.get(snapshotPath, &s)
+	return s, e.root, err
+}
+
 // Refresh signs a new snapshot, which is all that keeps a registry from expiring.
 // It needs the snapshot keys.
 func (m *Maintainer) Refresh(ctx context.Context, keys Keys) error {
@@ -21,7 +35,8 @@ func (m *Maintainer) Refresh(ctx context.Context, keys Keys) error {
 }
 
 // AddPublisher lets a key publish in a namespace from now on. The namespace is
-// made if it is new. It needs the owners' and the snapshot keys.
+// made if it is new. It needs the owners' and the snapshot keys; for a publisher that
+// is there already, whose certificate was renewed or revoked, the snapshot keys.
 func (m *Maintainer) AddPublisher(ctx context.Context, keys Keys, namespace string, publisher signing.Certificate) error {
 	return m.change(ctx, keys, "add publisher to "+namespace, func(e *edit) error {
 		if !validName(namespace) {
@@ -36,7 +51,7 @@ func (m *Maintainer) AddPublisher(ctx context.Context, keys Keys, namespace stri
 		}
 		known := func(p Publisher) bool { return p.Key == publisher.Fingerprint && p.Until == nil }
 		if slices.ContainsFunc(n.Publishers, known) {
-			return abi.Errorf(abi.ErrInvalidArgs, "", "%q is a publisher of %q already", publisher.Fingerprint, namespace)
+			return e.renewKey(publisher, namespace)
 		}
 		n.Version++
 		n.Publishers = append(n.Publishers, Publisher{Key: publisher.Fingerprint, From: At(e.now)})
@@ -104,26 +119,39 @@ func (m *Maintainer) Publish(ctx context.Context, keys Keys, s Submission) error
 
 // accept checks a submission and adds it to the files.
 func (e *edit) accept(r abi.Release, s Submission) error {
+	_, err := e.acceptBy(r, s)
+	return err
+}
+
+// acceptBy is accept, and says who signed.
+func (e *edit) acceptBy(r abi.Release, s Submission) (signing.Fingerprint, error) {
 	if r.Registry != e.root.Registry {
-		return refuse(abi.ReasonWrongName, nil, "release for registry %q, this is %q", r.Registry, e.root.Registry)
+		return "", refuse(abi.ReasonWrongName, nil, "release for registry %q, this is %q", r.Registry, e.root.Registry)
 	}
-	if int64(len(s.Wasm)) != r.Module.Size || hashOf(s.Wasm) != r.Module.SHA256 {
-		return refuse(abi.ReasonTampered, nil, "the module isn't the one that the release names, %q", r.Module.SHA256)
+	none := r.Module == abi.Module{} && len(s.Wasm) == 0 // a kind that no host of ours runs
+	if !none && (int64(len(s.Wasm)) != r.Module.Size || hashOf(s.Wasm) != r.Module.SHA256) {
+		return "", refuse(abi.ReasonTampered, nil, "the module isn't the one that the release names, %q", r.Module.SHA256)
 	}
 	n, err := e.namespace(r.Namespace)
 	if err != nil {
-		return err
+		return "", err
 	}
 	path := releasePath(r.Namespace, r.Name, r.Version)
 	e.files[path], e.files[signaturePath(path)] = s.Release, s.Signature
-	j := judge{e.read, e.now}
-	if _, err := j.verify(path, s.Release, Role{Keys: n.publishersAt(At(e.now)), Threshold: 1}, signing.Install); err != nil {
-		if e, ok := errors.AsType[*abi.Error](err); ok {
-			return e.WithHint("drawbridge registry add-publisher DIR %s CERTIFICATE FINGERPRINT lets a key publish here", r.Namespace)
-		}
-		return err
+	if len(s.Signature) == 0 {
+		delete(e.files, signaturePath(path))
 	}
-	return e.list(r, s)
+	verdict, err := judge{e.read, e.now}.verify(path, s.Release, Role{Keys: n.publishersAt(At(e.now)), Threshold: 1}, signing.Install)
+	if err == nil {
+		err = e.notRevoked(verdict, "the key that signed the release is revoked")
+	}
+	if err != nil {
+		if e, ok := errors.AsType[*abi.Error](err); ok && e.Reason != abi.ReasonKeyRevoked {
+			return "", e.WithHint("drawbridge registry add-publisher DIR %s CERTIFICATE FINGERPRINT lets a key publish here", r.Namespace)
+		}
+		return "", err
+	}
+	return verdict.Signer().Primary, e.list(r, s)
 }
 
 func (e *edit) read(path string) ([]byte, error) {
@@ -159,79 +187,6 @@ func (e *edit) list(r abi.Release, s Submission) error {
 	})
 	_, err := e.put(path, &x)
 	return err
-}
-
-// Yank keeps a version from being chosen. Who has it keeps it. It needs the
-// snapshot keys.
-func (m *Maintainer) Yank(ctx context.Context, keys Keys, ref Ref, version, reason string) error {
-	return m.change(ctx, keys, "yank "+ref.Plugin()+" "+version, func(e *edit) error {
-		var x Index
-		path := indexPath(ref.Namespace, ref.Name)
-		if err := e.get(path, &x); err != nil {
-			return err
-		}
-		i := slices.IndexFunc(x.Versions, func(v Version) bool { return v.Version == version })
-		if i < 0 || reason == "" {
-			return abi.Errorf(abi.ErrInvalidArgs, "", "no version %q of %q, or no reason", version, ref.Plugin())
-		}
-		x.Versions[i].Yanked = reason
-		_, err := e.put(path, &x)
-		return err
-	})
-}
-
-// A Revocation names what must not be used any more, wherever it is installed.
-type Revocation struct {
-	Keys      []signing.Fingerprint
-	Artifacts []string // sha256 of modules or releases
-	Reason    string
-}
-
-// Revoke adds to the revocation list; there is no way back. It needs the
-// revocation and the snapshot keys.
-func (m *Maintainer) Revoke(ctx context.Context, keys Keys, rev Revocation) error {
-	return m.change(ctx, keys, "revoke", func(e *edit) error {
-		var r Revocations
-		if err := e.get(revocationsPath, &r); err != nil {
-			return err
-		}
-		for _, k := range rev.Keys {
-			r.Keys = append(r.Keys, RevokedKey{k, rev.Reason, At(e.now)})
-		}
-		for _, a := range rev.Artifacts {
-			r.Artifacts = append(r.Artifacts, RevokedArtifact{a, rev.Reason, At(e.now)})
-		}
-		slices.SortStableFunc(r.Keys, func(a, b RevokedKey) int { return strings.Compare(string(a.Key), string(b.Key)) })
-		slices.SortStableFunc(r.Artifacts, func(a, b RevokedArtifact) int { return strings.Compare(a.SHA256, b.SHA256) })
-		r.Version++
-		return e.putSigned(revocationsPath, &r, keys.Revocation)
-	})
-}
-
-// Rotate hands the registry to other keys: a new root, signed by the outgoing
-// owners and the new ones, and everything that owners and revokers sign, signed
-// again. keys are the new ones, all three roles.
-func (m *Maintainer) Rotate(ctx context.Context, outgoing []Signer, keys Keys) error {
-	return m.change(ctx, keys, "rotate", func(e *edit) error {
-		both := slices.Concat(outgoing, keys.Owners)
-		if err := e.addRoot(e.root.Registry, e.root.Version+1, both); err != nil {
-			return err
-		}
-		for path := range e.files {
-			signers := keys.Owners
-			if path == revocationsPath {
-				signers = keys.Revocation
-			} else if !strings.HasPrefix(path, "namespaces/") || !strings.HasSuffix(path, ".json") {
-				continue
-			}
-			sig, err := signAll(e.files[path], signers, e.now)
-			if err != nil {
-				return fmt.Errorf("signing %q: %w", path, err)
-			}
-			e.files[signaturePath(path)] = sig
-		}
-		return nil
-	})
 }
 
 // putArtifact stores a module under its ref.

@@ -32,6 +32,7 @@ type Registry struct {
 	Pinned   signing.Fingerprint // the owner's key that the user typed
 	Snapshot int64               // the newest version seen
 	Expires  time.Time           // of that snapshot; after it nothing new is installed
+	Builtin  bool                // the program carries this very snapshot: it doesn't expire with Expires
 }
 
 // AddRegistry fetches and verifies a registry and remembers it. address is an
@@ -81,7 +82,7 @@ func (c *Client) registryDir(url string) string {
 func (r Registry) NotBefore() time.Time { return r.Expires.Add(-maxSnapshotLife - maxIssueSkew) }
 
 func (s *state) registry() Registry {
-	return Registry{s.Registry, s.URL, s.Pinned, s.Snapshot, s.Expires.Time}
+	return Registry{ID: s.Registry, URL: s.URL, Pinned: s.Pinned, Snapshot: s.Snapshot, Expires: s.Expires.Time}
 }
 
 // fetchRegistry brings our copy up to date, verifies it, and writes the state
@@ -212,7 +213,9 @@ func (c *Client) Registries() ([]Registry, error) {
 	all, err := c.states()
 	list := []Registry{}
 	for _, s := range all {
-		list = append(list, s.registry())
+		r := s.registry()
+		r.Builtin = c.carries(s)
+		list = append(list, r)
 	}
 	slices.SortFunc(list, func(a, b Registry) int { return strings.Compare(a.ID, b.ID) })
 	return list, err

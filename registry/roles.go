@@ -66,9 +66,22 @@ func (j judge) certificates(keys []signing.Fingerprint) ([]byte, error) {
 	return all, nil
 }
 
-// rootChain follows the roots from the first that the pinned key owns and signed
-// to the newest, and returns that and its bytes.
+// rootChain follows the roots and returns the newest and its bytes. Older roots may
+// rest on keys that have expired since; the newest may not.
 func rootChain(r reader, pinned signing.Fingerprint, now time.Time) (*Root, []byte, error) {
+	root, data, err := followRoots(r, pinned, now)
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, err := (judge{r, now}).verify(rootPath(root.Version), data, root.Roles.Owner, signing.Install); err != nil {
+		return nil, nil, err
+	}
+	return root, data, nil
+}
+
+// followRoots goes from the first root that the pinned key owns and signed to the
+// newest.
+func followRoots(r reader, pinned signing.Fingerprint, now time.Time) (*Root, []byte, error) {
 	var trusted *Root
 	var trustedBytes []byte
 	for n := int64(1); n <= maxRoots; n++ {
@@ -91,11 +104,25 @@ func rootChain(r reader, pinned signing.Fingerprint, now time.Time) (*Root, []by
 		return nil, nil, refuse(abi.ReasonUnknownKey, []signing.Fingerprint{pinned},
 			"no root of this registry is signed by the pinned key")
 	}
-	// Older roots may rest on keys that have expired since; the newest may not.
-	if _, err := (judge{r, now}).verify(rootPath(trusted.Version), trustedBytes, trusted.Roles.Owner, signing.Install); err != nil {
-		return nil, nil, err
-	}
 	return trusted, trustedBytes, nil
+}
+
+// firstOwner returns a key that owns and signed the first root: what stands for the
+// pin of somebody who trusts these files already.
+func firstOwner(r reader, now time.Time) (signing.Fingerprint, error) {
+	var root Root
+	data, err := r(rootPath(1))
+	if isMissing(err) {
+		return "", malformed(rootPath(1), "it is missing")
+	}
+	if err == nil {
+		err = decode(rootPath(1), data, &root)
+	}
+	if err != nil {
+		return "", err
+	}
+	verdict, err := judge{r, now}.verify(rootPath(1), data, root.Roles.Owner, signing.Archive)
+	return verdict.Signer().Primary, err
 }
 
 // nextRoot verifies root n. Before the first trusted one it returns nil for a

@@ -41,16 +41,23 @@ func topDirs() []string { return []string{"root", "keys", "namespaces", "connect
 type tree struct {
 	objects *objects
 	files   map[string]string
+	// refused is told of an entry that is against the policy, and the walk goes on
+	// without it; nil ends the walk there.
+	refused func(path string, err error)
 }
 
 // readTree walks the tree of a commit and refuses it whole if anything in it is
 // against the policy. Errors are *abi.Error, untrusted, malformed.
 func readTree(o *objects, commit string) (*tree, error) {
+	return walkTree(o, commit, nil)
+}
+
+func walkTree(o *objects, commit string, refused func(string, error)) (*tree, error) {
 	root, err := o.stat(commit + "^{tree}")
 	if err != nil {
 		return nil, malformed(commit, "%w", err)
 	}
-	t := &tree{o, map[string]string{}}
+	t := &tree{o, map[string]string{}, refused}
 	if err := t.walk(root.id, "", 1); err != nil {
 		return nil, err
 	}
@@ -73,7 +80,12 @@ func (t *tree) walk(id, dir string, depth int) error {
 			return malformed(dir+"/", "%q stands there twice", e.name)
 		}
 		seen[e.name] = true
-		if err := t.admit(e, dir, depth); err != nil {
+		err := t.admit(e, dir, depth)
+		if err != nil && t.refused != nil && len(t.files) < maxTreeFiles {
+			t.refused(strings.TrimPrefix(dir+"/"+e.name, "/"), err)
+			continue
+		}
+		if err != nil {
 			return err
 		}
 	}

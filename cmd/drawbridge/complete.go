@@ -28,11 +28,11 @@ func (a *app) named(method, key string) completer {
 	}
 }
 
-// eachNamed is named for a command that takes any number of them.
-func (a *app) eachNamed(method, key string) completer {
+// allNamed is named for a command that takes any number of the names.
+func (a *app) allNamed(method, key string) completer {
 	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-		left := slices.DeleteFunc(a.names(cmd.Context(), method, key), func(n string) bool { return slices.Contains(args, n) })
-		return left, noFiles
+		names := a.names(cmd.Context(), method, key)
+		return slices.DeleteFunc(names, func(n string) bool { return slices.Contains(args, n) }), noFiles
 	}
 }
 

@@ -29,7 +29,7 @@ const (
 
 func (a *app) connectorCmd() *cobra.Command {
 	cmd := &cobra.Command{Use: "connector", Short: "build, sign and publish connectors"}
-	cmd.AddCommand(a.connectorBuildCmd(), a.connectorSignCmd(), a.connectorPublishCmd())
+	cmd.AddCommand(a.connectorBuildCmd(), a.connectorSignCmd(), a.connectorPublishCmd(), a.connectorProposeCmd())
 	return cmd
 }
 

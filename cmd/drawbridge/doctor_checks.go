@@ -30,7 +30,7 @@ func checkFiles(dirs platform.Dirs) []finding {
 	var found []finding
 	for _, path := range []string{
 		dirs.ClientsFile(), dirs.SettingsFile(), dirs.AuditKey(), dirs.AuditLog(), dirs.LockFile(), dirs.LogFile(), dirs.Journal(),
-		filepath.Join(dirs.Data(), "lock.json"),
+		filepath.Join(dirs.Data(), "lock.json"), filepath.Join(dirs.Data(), "market.key"),
 	} {
 		if err := platform.CheckFile(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			found = append(found, verdict("file", "", err))
@@ -177,7 +177,11 @@ func freePort(ctx context.Context, from int) int {
 // judged by.
 func checkTrust(ctx context.Context, dirs platform.Dirs) []finding {
 	now := time.Now()
-	client, err := registry.New(registry.Config{Dir: dirs.Data()})
+	own, err := carried(carriedFiles)
+	if err != nil {
+		return []finding{verdict("registries", "", err)}
+	}
+	client, err := registry.New(registry.Config{Dir: dirs.Data(), Builtin: own})
 	if err != nil {
 		return []finding{verdict("registries", "", err)}
 	}
@@ -188,6 +192,8 @@ func checkTrust(ctx context.Context, dirs platform.Dirs) []finding {
 		switch {
 		case now.Before(r.NotBefore()):
 			clock = verdict("clock", "", clockFault(now, fmt.Sprintf("the snapshot of registry %q is from %s or later", r.ID, r.NotBefore().Format(time.DateTime))))
+		case r.Builtin:
+			found = append(found, verdict("registry "+r.ID, fmt.Sprintf("snapshot %d, carried by this program", r.Snapshot), nil))
 		case !now.Before(r.Expires):
 			err := abi.Errorf(abi.ErrUntrusted, "", "snapshot %d of registry %q expired at %s: nothing new can be installed from it until there is a newer one, which its maintainer signs", r.Snapshot, r.ID, r.Expires.Format(time.DateTime)).
 				WithHint("drawbridge search")

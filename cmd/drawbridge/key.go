@@ -61,7 +61,7 @@ func (a *app) newPassphrase(fd int) signing.Passphrase {
 
 func (a *app) keyCmd() *cobra.Command {
 	cmd := &cobra.Command{Use: "key", Short: "OpenPGP keys for authors and maintainers"}
-	cmd.AddCommand(a.keyNewCmd(), a.keyImportCmd(), a.keyExportCmd(), a.keyListCmd(), a.keyShowCmd(), a.keyRemoveCmd(), a.keyVerifyCmd())
+	cmd.AddCommand(a.keyNewCmd(), a.keyImportCmd(), a.keyExportCmd(), a.keyListCmd(), a.keyShowCmd(), a.keyRenewCmd(), a.keyRemoveCmd(), a.keyVerifyCmd())
 	return cmd
 }
 
@@ -73,8 +73,8 @@ func (a *app) keyNewCmd() *cobra.Command {
 		Long: `Without FILE the key goes into your keyring, and commands that sign find it there by
 its fingerprint. With FILE it is written there, and its certificate beside it.
 
-A key whose registry users pin should not expire: who owns the registry can't be
-changed without them. Nothing makes an expired key good again here.`,
+A key whose registry users pin should not expire: they would install nothing until
+it is renewed (drawbridge key renew).`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			now := time.Now()

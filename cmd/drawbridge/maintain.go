@@ -1,10 +1,11 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -42,85 +43,132 @@ func (a *app) registryInitCmd() *cobra.Command {
 }
 
 func (a *app) registryPublisherCmd() *cobra.Command {
-	var k signerFlags
+	var c changeFlags
 	cmd := &cobra.Command{
 		Use:   "add-publisher DIR NAMESPACE CERTIFICATE FINGERPRINT",
 		Short: "let the key of an OpenPGP certificate, which has this full fingerprint, publish in a namespace",
 		Args:  cobra.ExactArgs(4),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			file, err := os.ReadFile(args[2])
-			if err != nil {
-				return fmt.Errorf("reading certificate: %w", err)
-			}
-			fpr, err := signing.ParseFingerprint(args[3])
+			cert, err := readCertificate(args[2], args[3])
 			if err != nil {
 				return err
 			}
-			cert, err := signing.ReadCertificate(file, fpr)
-			if err != nil {
-				return err
-			}
-			err = k.change(cmd.Context(), a, args[0], func(m *registry.Maintainer, keys registry.Keys) error {
+			done := fmt.Sprintf("%s may publish in %s", cert.Fingerprint, args[1])
+			return c.do(cmd.Context(), a, args[0], done, func(m *registry.Maintainer, keys registry.Keys) error {
 				return m.AddPublisher(cmd.Context(), keys, args[1], cert)
 			})
-			if err != nil {
-				return err
-			}
-			a.show(map[string]string{"namespace": args[1], "publisher": string(cert.Fingerprint)}, func(w io.Writer) {
-				fmt.Fprintf(w, "%s may publish in %s\n", cert.Fingerprint, args[1])
-			})
-			return nil
 		},
 	}
-	k.register(a, cmd)
+	c.register(a, cmd)
 	return cmd
+}
+
+func (a *app) registryEndPublisherCmd() *cobra.Command {
+	var c changeFlags
+	cmd := &cobra.Command{
+		Use:   "remove-publisher DIR NAMESPACE FINGERPRINT",
+		Short: "end a key's right to publish; what it published stays, see revoke for a stolen key",
+		Args:  cobra.ExactArgs(3),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			fpr, err := signing.ParseFingerprint(args[2])
+			if err != nil {
+				return usage(err)
+			}
+			done := fmt.Sprintf("%s publishes nothing more in %s", fpr, args[1])
+			return c.do(cmd.Context(), a, args[0], done, func(m *registry.Maintainer, keys registry.Keys) error {
+				return m.RemovePublisher(cmd.Context(), keys, args[1], fpr)
+			})
+		},
+	}
+	c.register(a, cmd)
+	return cmd
+}
+
+// refreshed is what registry refresh prints.
+type refreshed struct {
+	Refreshed   bool      `json:"refreshed"` // false if it wasn't due
+	Snapshot    int64     `json:"snapshot"`
+	Expires     time.Time `json:"expires"`
+	RootExpires time.Time `json:"root_expires"`
 }
 
 func (a *app) registryRefreshCmd() *cobra.Command {
-	var k signerFlags
+	var s signerFlags
+	var age time.Duration
 	cmd := &cobra.Command{
 		Use: "refresh DIR", Short: "sign a new snapshot, before the last one expires", Args: cobra.ExactArgs(1),
+		Long: `A snapshot is good for 14 days. For a timer: --if-older-than 72h signs only what is older
+than that, and asks for no passphrase otherwise; the exit code is 0 in both cases.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			err := k.change(cmd.Context(), a, args[0], func(m *registry.Maintainer, keys registry.Keys) error {
-				return m.Refresh(cmd.Context(), keys)
-			})
+			m, err := maintainer(args[0])
 			if err != nil {
 				return err
 			}
-			a.show(map[string]string{"refreshed": args[0]}, func(w io.Writer) { fmt.Fprintf(w, "%s has a new snapshot\n", args[0]) })
-			return nil
+			last, _, err := m.Latest(cmd.Context())
+			if err != nil {
+				return err
+			}
+			due := time.Since(last.Issued.Time) >= age
+			if due {
+				keys, _, err := s.keys(cmd.Context(), a)
+				if err != nil {
+					return err
+				}
+				if err := m.Refresh(cmd.Context(), keys); err != nil {
+					return err
+				}
+			}
+			return a.showRefreshed(cmd.Context(), m, args[0], due)
 		},
 	}
-	k.register(a, cmd)
+	cmd.Flags().DurationVar(&age, "if-older-than", 0, "do nothing if the snapshot is younger than this, such as 72h")
+	s.register(a, cmd)
 	return cmd
 }
 
+// rootNotice is how long before a root's end a refresh says so.
+const rootNotice = 60 * 24 * time.Hour
+
+func (a *app) showRefreshed(ctx context.Context, m *registry.Maintainer, dir string, done bool) error {
+	now, root, err := m.Latest(ctx)
+	if err != nil {
+		return err
+	}
+	a.show(refreshed{done, now.Version, now.Expires.Time, root.Expires.Time}, func(w io.Writer) {
+		state := "has a new snapshot"
+		if !done {
+			state = "needs no new snapshot yet"
+		}
+		row(w, fmt.Sprintf("%s %s: version %d, good until %s", dir, state, now.Version, now.Expires.Local().Format("2006-01-02 15:04")))
+	})
+	if time.Until(root.Expires.Time) < rootNotice {
+		a.note("the root expires at %s, and then nothing is installed any more: drawbridge registry rotate %s", root.Expires.Local().Format("2006-01-02"), dir)
+	}
+	return nil
+}
+
 func (a *app) connectorPublishCmd() *cobra.Command {
-	var k signerFlags
-	var dir string
+	var c changeFlags
+	var dir, channel string
 	cmd := &cobra.Command{
 		Use: "publish OUT", Short: "take a signed build into a registry; needs the registry's key", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			var s registry.Submission
-			for name, into := range map[string]*[]byte{releaseFile: &s.Release, signatureFile: &s.Signature, moduleFile: &s.Wasm} {
-				data, err := os.ReadFile(filepath.Join(args[0], name))
-				if err != nil {
-					return fmt.Errorf("reading build (drawbridge connector build and sign make it): %w", err)
-				}
-				*into = data
-			}
-			err := k.change(cmd.Context(), a, dir, func(m *registry.Maintainer, keys registry.Keys) error {
-				return m.Publish(cmd.Context(), keys, s)
-			})
+			s, err := readBuild(args[0])
 			if err != nil {
 				return err
 			}
-			a.show(map[string]string{"published": args[0], "registry": dir}, func(w io.Writer) { fmt.Fprintf(w, "published %s into %s\n", args[0], dir) })
-			return nil
+			if s.Channel, err = parseChannel(channel); err != nil {
+				return err
+			}
+			return c.do(cmd.Context(), a, dir, "published "+args[0]+" into "+dir, func(m *registry.Maintainer, keys registry.Keys) error {
+				return m.Publish(cmd.Context(), keys, s)
+			})
 		},
 	}
 	cmd.Flags().StringVar(&dir, "registry", "", "directory of the registry's bare repository")
+	cmd.Flags().StringVar(&channel, "channel", string(registry.Stable), "who it is for: stable or beta")
+	_ = cmd.RegisterFlagCompletionFunc("channel", cobra.FixedCompletions([]string{string(registry.Stable), string(registry.Beta)}, noFiles))
 	_ = cmd.MarkFlagRequired("registry") // the flag exists
-	k.register(a, cmd)
+	c.register(a, cmd)
 	return cmd
 }

@@ -95,6 +95,9 @@ func (a *app) noteSearch(res host.SearchResult) {
 	for _, r := range res.Refused {
 		a.note("refused: %s (%s): %s", r.Plugin, r.Reason, visible(r.Why))
 	}
+	for _, p := range res.Warnings {
+		a.note("warning: %s", visible(p))
+	}
 	for _, p := range res.Problems {
 		a.note("not searched: %s", visible(p))
 	}
@@ -182,7 +185,7 @@ code that was made of its module. It needs no network and changes nothing.
 
 It ends with 0 if all is well and with 5 if something is not; then it says which
 command mends it.`,
-		ValidArgsFunction: a.eachNamed("plugins.list", "name"),
+		ValidArgsFunction: a.allNamed("plugins.list", "name"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			start := time.Now()
 			var list []host.VerifiedPlugin

@@ -140,3 +140,50 @@ func TestVerifyInstalled(t *testing.T) {
 		t.Errorf("a damaged lock file: %d, %s", code, msg)
 	}
 }
+
+// A plugin can't take another one's connector, and nobody is asked to agree to it:
+// in the lock file it would stand before the one that has it.
+func TestConnectorOfAnotherPlugin(t *testing.T) {
+	h := newHome(t)
+	h.ready("http://tracker.localhost:1234")
+	h.next("name: sample\n", "name: aaa\n")
+	seen, code := h.typed(nil, "install", "acme/aaa", "--set", "base_url=http://evil.localhost:1234")
+	if code != 1 || !strings.Contains(seen, `connector "sample" is there already, from "acme/sample"`) || strings.Contains(seen, "To agree") {
+		t.Errorf("install: %d\n%s", code, seen)
+	}
+	if out := h.run("list"); strings.Contains(out, "acme/aaa") || !strings.Contains(out, "ready") {
+		t.Errorf("installed are\n%s", out)
+	}
+}
+
+// What its maintainers took back is told, with codes that a script can read.
+func TestWhatWasTakenBack(t *testing.T) {
+	h := newHome(t)
+	h.ready("http://tracker.localhost:1234")
+	secret := []string{"--key", "key", "--passphrase-fd", "0"}
+	h.run(append([]string{"registry", "yank", "reg.git", "acme/sample@1.0.0", "--reason", "it is slow"}, secret...)...)
+	if out, _, code := h.try("outdated"); code != 1 || !strings.Contains(out, `yanked: "it is slow"`) {
+		t.Errorf("outdated: %d\n%s", code, out)
+	}
+	if out := h.run("info", "sample"); !strings.Contains(out, `yanked: "it is slow"`) || !strings.Contains(out, "installed   1.0.0") {
+		t.Errorf("info prints\n%s", out)
+	}
+	h.run("verify") // it is what was verified
+	h.run(append([]string{"registry", "revoke", "reg.git", "acme/sample@1.0.0", "--reason", "it leaks"}, secret...)...)
+	out, _, code := h.try("outdated", "--json")
+	var list []host.OutdatedPlugin
+	decodeInto(t, out, &list)
+	if code != 5 || len(list) != 1 || list[0].Revoked == nil || list[0].Revoked.Reason != "artifact_revoked" {
+		t.Errorf("outdated: %d\n%s", code, out)
+	}
+	out, _, code = h.try("verify")
+	if code != 5 || !strings.Contains(out, "it leaks") || !strings.Contains(out, "hint: drawbridge update acme/sample, or drawbridge remove acme/sample") {
+		t.Errorf("verify: %d\n%s", code, out)
+	}
+	if out := h.run("info", "sample"); !strings.Contains(out, "REFUSED (artifact_revoked)") || !strings.Contains(out, "sample_touch: Touch") {
+		t.Errorf("info prints\n%s", out)
+	}
+	if _, msg, code := h.try("search"); code != 0 || !strings.Contains(msg, "nothing is found") {
+		t.Errorf("search: %d\n%s", code, msg)
+	}
+}

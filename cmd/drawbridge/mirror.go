@@ -110,7 +110,11 @@ func (a *app) mirror(ctx context.Context, which, fingerprint, dir string, how re
 	if err != nil {
 		return registry.MirrorReport{}, err
 	}
-	c, err := registry.New(registry.Config{Dir: dirs.Data()})
+	own, err := carried(a.carries())
+	if err != nil {
+		return registry.MirrorReport{}, err
+	}
+	c, err := registry.New(registry.Config{Dir: dirs.Data(), Builtin: own})
 	if err != nil {
 		return registry.MirrorReport{}, err
 	}

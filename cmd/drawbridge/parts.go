@@ -61,7 +61,7 @@ func (p *parts) build(ctx context.Context, dirs platform.Dirs, d *daemon) (err e
 	if p.box, err = sandbox.Open(ctx, sandbox.Config{Dir: dirs.Compiled(), Command: d.worker, Log: d.logger}); err != nil {
 		return err
 	}
-	reg, err := registry.New(registry.Config{Dir: dirs.Data(), Events: registryEvents(d.logger)})
+	reg, err := openRegistry(ctx, dirs, d)
 	if err != nil {
 		return err
 	}
@@ -83,6 +83,23 @@ func (p *parts) build(ctx context.Context, dirs platform.Dirs, d *daemon) (err e
 	}
 	d.mcp = mcpserver.New(p.host, mcpserver.Options{Version: version, Logger: d.logger})
 	return nil
+}
+
+// openRegistry opens the registries, with the one that the program carries. A
+// machine on which that can't be had, for want of git, runs what is installed.
+func openRegistry(ctx context.Context, dirs platform.Dirs, d *daemon) (*registry.Client, error) {
+	own, err := carried(d.carries)
+	if err != nil {
+		return nil, err
+	}
+	reg, err := registry.New(registry.Config{Dir: dirs.Data(), Events: registryEvents(d.logger), Builtin: own})
+	if err != nil {
+		return nil, err
+	}
+	if err := reg.EnsureBuiltin(ctx); err != nil {
+		d.logger.WarnContext(ctx, "the connectors that this program carries", slog.Any("error", err))
+	}
+	return reg, nil
 }
 
 func registryEvents(log *slog.Logger) registry.Events {

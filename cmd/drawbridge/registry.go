@@ -16,7 +16,9 @@ import (
 
 func (a *app) registryCmd() *cobra.Command {
 	cmd := &cobra.Command{Use: "registry", Short: "pin, list and drop registries; make one"}
-	cmd.AddCommand(a.registryAddCmd(), a.registryListCmd(), a.registryFetchCmd(), a.registryRemoveCmd(), a.registryInitCmd(), a.registryPublisherCmd(), a.registryRefreshCmd(), a.registryMirrorCmd(), a.registrySetURLCmd())
+	cmd.AddCommand(a.registryAddCmd(), a.registryListCmd(), a.registryFetchCmd(), a.registryRemoveCmd(), a.registryInitCmd(), a.registryPublisherCmd(), a.registryRefreshCmd(), a.registryMirrorCmd(), a.registrySetURLCmd(),
+		a.registryEndPublisherCmd(), a.registryYankCmd(), a.registryRevokeCmd(), a.registryRotateCmd(), a.registryPendingCmd(), a.registrySignCmd(),
+		a.registryCheckCmd(), a.registryLogCmd(), a.registryAcceptCmd(), a.registryPushCmd())
 	return cmd
 }
 
@@ -73,10 +75,17 @@ func (a *app) registryListCmd() *cobra.Command {
 			a.show(list, func(w io.Writer) {
 				row(w, "REGISTRY", "FINGERPRINT", "SNAPSHOT", "EXPIRES", "URL")
 				for _, r := range list {
-					row(w, r.ID, r.Fingerprint, r.Snapshot, r.Expires.Format("2006-01-02 15:04"), r.URL)
+					expires, where := r.Expires.Format("2006-01-02 15:04"), r.URL
+					if r.Builtin {
+						expires, where = "with the program", "carried by this program"
+					}
+					row(w, r.ID, r.Fingerprint, r.Snapshot, expires, where)
 				}
 			})
 			a.ifNone(len(list), "no registry is trusted yet: drawbridge registry add URL FINGERPRINT")
+			if own, err := carried(a.carries()); err == nil && own == nil {
+				a.note("this build of drawbridge carries no connectors of its own (a release does, and make snapshot puts some in)")
+			}
 			return nil
 		},
 	}

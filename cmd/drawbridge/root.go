@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"strings"
@@ -24,6 +25,7 @@ type app struct {
 	getenv         func(string) string
 	worker         []string // starts a worker of the sandbox; nil is this program
 	json           bool
+	carried        fs.FS // what the program carries, in tests; nil is what was built into it
 }
 
 func (a *app) root() *cobra.Command {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,11 +37,17 @@ func TestMain(m *testing.M) {
 // far above the kernel's limit on a worker, and compiling takes minutes under
 // it. Workers are the program without the detector then.
 func command() int {
-	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv}
+	a := &app{stdin: os.Stdin, stdout: os.Stdout, stderr: os.Stderr, getenv: os.Getenv, carried: carriedBeside(os.Getenv(platform.HomeVar))}
 	if exe, err := os.Executable(); raceEnabled && err == nil {
 		a.worker = []string{plainWorker(exe), sandbox.WorkerCommand}
 	}
 	return a.run(os.Args[1:])
+}
+
+// carriedBeside is what the command carries in tests: what stands beside its home,
+// or nothing, whatever was built into it.
+func carriedBeside(home string) fs.FS {
+	return os.DirFS(filepath.Join(filepath.Dir(home), "carried"))
 }
 
 // plainWorker is where the program without the race detector stands, beside the

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -103,6 +104,7 @@ type daemon struct {
 	logger  *slog.Logger
 	secrets *redact.Redactor // what it knows stands in no log
 	worker  []string
+	carries fs.FS         // what the program carries
 	refresh time.Duration // how often registries are fetched
 	attach  browser.AttachOptions
 }
@@ -126,7 +128,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
-	d := &daemon{started: time.Now(), secrets: redact.New(), control: &control.Server{Version: version}, worker: a.worker, refresh: o.fresh, attach: o.attach}
+	d := &daemon{started: time.Now(), secrets: redact.New(), control: &control.Server{Version: version}, worker: a.worker, carries: a.carries(), refresh: o.fresh, attach: o.attach}
 	log, err := logfile.Open(logfile.Options{Path: dirs.Journal()})
 	if err != nil {
 		return err

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -122,18 +121,4 @@ func (s *signerFlags) keys(ctx context.Context, a *app) (registry.Keys, signing.
 	}
 	all := []registry.Signer{key}
 	return registry.Keys{Owners: all, Snapshot: all, Revocation: all}, key.Certificate().Fingerprint, nil
-}
-
-// change opens the registry in dir and makes one change to it, signed with the
-// maintainer's key.
-func (s *signerFlags) change(ctx context.Context, a *app, dir string, do func(*registry.Maintainer, registry.Keys) error) error {
-	keys, _, err := s.keys(ctx, a)
-	if err != nil {
-		return err
-	}
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		return err
-	}
-	return do(registry.OpenMaintainer(abs, nil), keys)
 }

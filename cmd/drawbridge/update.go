@@ -25,7 +25,7 @@ under way end on the version that they began with.
 Exit code 3 says that somebody refused or nobody could be asked, 5 that a check of
 trust failed, 1 that something else did. Whatever failed, the version that was
 installed goes on.`,
-		ValidArgsFunction: a.eachNamed("plugins.list", "name"),
+		ValidArgsFunction: a.allNamed("plugins.list", "name"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, name := range args {
 				if err := badRef(name); err != nil {

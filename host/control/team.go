@@ -83,7 +83,5 @@ func syncTeam(ctx context.Context, r *request) (any, error) {
 		return nil, err
 	}
 	req := host.SyncRequest{Lock: []byte(p.Lock), Signature: []byte(p.Signature), From: p.From, DryRun: p.DryRun, Prune: p.Prune}
-	return r.server.Host.Sync(r.transfers(ctx), req, func(message string) {
-		_ = r.send(Event{Progress: &Progress{Message: message}}) // the caller may be gone
-	})
+	return r.server.Host.Sync(r.transfers(ctx), req, r.tell)
 }

@@ -166,6 +166,25 @@ func (r *Ring) AddSecret(armored []byte, now time.Time) (Entry, error) {
 	return e, r.drop(r.entry(e.Fingerprint, false)) // the secret key holds it
 }
 
+// Replace puts a renewed secret key in the place of the one that is there.
+func (r *Ring) Replace(armored []byte, now time.Time) (Entry, error) {
+	info, err := signing.InspectKey(armored, now)
+	if err != nil {
+		return Entry{}, err
+	}
+	e := r.entry(info.Certificate.Fingerprint, true)
+	_, old, err := r.Read(e, now)
+	switch {
+	case err != nil:
+		return Entry{}, err
+	case !info.Secret || !info.Encrypted:
+		return Entry{}, abi.Errorf(abi.ErrInvalidArgs, "", "%s is no encrypted secret key", e.Fingerprint)
+	case !info.Certificate.KeepsRevocationsOf(old.Certificate):
+		return Entry{}, lost(e.Fingerprint)
+	}
+	return e, r.write(e, armored)
+}
+
 // AddCertificate keeps a certificate in place of an older copy, unless that one
 // carries a revocation that the new one lacks.
 func (r *Ring) AddCertificate(c signing.Certificate, now time.Time) (Entry, error) {

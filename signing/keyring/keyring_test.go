@@ -142,6 +142,30 @@ func naked(t *testing.T) []byte {
 	return raw.Bytes()
 }
 
+func TestReplace(t *testing.T) {
+	armored, cert := ada(t)
+	r, _ := open(t)
+	if _, err := r.Replace(armored, now); err == nil {
+		t.Error("a key that isn't there is replaced")
+	}
+	e, err := r.AddSecret(armored, now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, file := range map[string][]byte{"the certificate": cert.Armored(), "noise": []byte("noise"), "another key": naked(t)} {
+		if _, err := r.Replace(file, now); err == nil || !holds(t, e.Path, armored) {
+			t.Errorf("%s takes its place: %v", name, err)
+		}
+	}
+	renewed, err := signing.RenewKey(armored, now, 1000*time.Second, func(signing.Fingerprint) ([]byte, error) { return []byte("a long passphrase"), nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := r.Replace(renewed, now); err != nil || got != e || !holds(t, e.Path, renewed) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
 func holds(t *testing.T, path string, want []byte) bool {
 	t.Helper()
 	got, err := os.ReadFile(path)

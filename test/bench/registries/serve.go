@@ -6,7 +6,7 @@ import (
 	"errors"
 	"net"
 	"net/http"
-	"net/http/cgi"
+	"net/http/cgi" //nolint:gosec // Git's own server is a CGI program; Go has removed the header Proxy since 1.6.3
 	"net/http/httptest"
 	"os"
 	"os/exec"

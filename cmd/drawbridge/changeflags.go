@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"github.com/drawbridge-mcp/drawbridge/registry"
+)
+
+// changeFlags are the flags of commands that change a registry: who signs, and
+// whether the change may wait for other people's signatures.
+type changeFlags struct {
+	signerFlags
+	partial bool
+}
+
+func (c *changeFlags) register(a *app, cmd *cobra.Command) {
+	c.signerFlags.register(a, cmd)
+	cmd.Flags().BoolVar(&c.partial, "partial", false, "where other keys have to sign too, put the change aside for drawbridge registry sign")
+}
+
+// A changed is what a command that changes a registry prints, beside what it did.
+type changed struct {
+	Done    string                  `json:"done"`
+	Pending *registry.PendingChange `json:"pending,omitempty"` // not in force yet
+}
+
+// do makes one change to the registry in dir and says what was done, or what it
+// waits for.
+func (c *changeFlags) do(ctx context.Context, a *app, dir, done string, change func(*registry.Maintainer, registry.Keys) error) error {
+	keys, _, err := c.keys(ctx, a)
+	if err != nil {
+		return err
+	}
+	m, err := maintainer(dir)
+	if err != nil {
+		return err
+	}
+	if c.partial {
+		m = m.Partial()
+	}
+	if err := change(m, keys); err != nil {
+		return err
+	}
+	out := changed{Done: done}
+	if p, err := m.Pending(ctx); c.partial && err == nil {
+		out.Pending = &p
+	}
+	a.show(out, func(w io.Writer) {
+		if out.Pending != nil {
+			printPending(w, dir, *out.Pending)
+			return
+		}
+		row(w, done)
+	})
+	return nil
+}
+
+func maintainer(dir string) (*registry.Maintainer, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	return registry.OpenMaintainer(abs, nil), nil
+}
+
+// printPending says what a change would do, and whose signatures it waits for.
+func printPending(w io.Writer, dir string, p registry.PendingChange) {
+	if p.Complete {
+		fmt.Fprintln(w, "signed by all who have to, and in force:")
+	} else {
+		fmt.Fprintln(w, "put aside, and not in force before others have signed:")
+	}
+	printChanges(w, "  ", p.Changes)
+	for _, m := range p.Missing {
+		row(w, fmt.Sprintf("  %s has %d of %d signatures; missing, any of:", m.Path, m.Signed, m.Need))
+		for _, k := range m.Keys {
+			row(w, fmt.Sprintf("    drawbridge registry sign %s --key %s", dir, k))
+		}
+	}
+}
+
+func printChanges(w io.Writer, indent string, changes []registry.Change) {
+	for _, c := range changes {
+		text := indent + string(c.Kind) + ": " + c.Subject
+		if c.Detail != "" {
+			text += " (" + c.Detail + ")"
+		}
+		row(w, text)
+	}
+}
