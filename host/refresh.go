@@ -63,7 +63,8 @@ func (h *Host) fetchRegistry(ctx context.Context, r registry.Registry) FetchedRe
 		e := Safe(err)
 		got = FetchedRegistry{RegistryInfo: registryInfo(r), Problem: e.Error(), Hint: e.Hint, Code: string(e.Code)}
 	}
-	got.Expired = !h.now().Before(got.Expires)
+	got.Builtin = r.Builtin
+	got.Expired = !r.Builtin && !h.now().Before(got.Expires)
 	return got
 }
 

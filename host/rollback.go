@@ -46,6 +46,9 @@ func (h *Host) askRollback(ctx context.Context, rev registry.Review, show func(Q
 	if err := installable(rev.Release, settings); err != nil {
 		return err
 	}
+	if err := h.checkNames(rev.Release); err != nil {
+		return err
+	}
 	changes := changesOf(rev, settings)
 	if rev.Previous != nil && !release.Asks(changes) {
 		return nil

@@ -128,7 +128,7 @@ func (h *Host) updating(u registry.Update, r *UpdateResult, dry bool) *updating 
 		r.State = UpdateAvailable
 		return nil
 	}
-	if err := installable(u.Review.Release, settings); err != nil {
+	if err := errors.Join(installable(u.Review.Release, settings), h.checkNames(u.Review.Release)); err != nil {
 		r.fail(err)
 		return nil
 	}

@@ -201,7 +201,7 @@ func crashes(t *testing.T) (int64, *rand.Rand) {
 	t.Helper()
 	seed := envNumber(crashSeed, rand.Int64N(1<<40))
 	t.Logf("again: %s=%d go test ./registry -run '^%s$'", crashSeed, seed, t.Name())
-	return envNumber(crashRounds, 3), rand.New(rand.NewPCG(uint64(seed), 0))
+	return envNumber(crashRounds, 2), rand.New(rand.NewPCG(uint64(seed), 0))
 }
 
 // A change that is killed before any of its steps is not made, or is made whole.
