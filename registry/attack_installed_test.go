@@ -191,8 +191,9 @@ func TestInterruptedSweep(t *testing.T) {
 // under the module's ref by then.
 func TestModuleSwappedWhileAPersonReads(t *testing.T) {
 	f := newFixture(t)
+	swap := f.swapArtifact
 	_, err := f.client.Install(t.Context(), tracker, InstallOptions{Consent: func(context.Context, Review) error {
-		f.swapArtifact([]byte("\x00asm module of 6.6.6"))
+		swap([]byte("\x00asm module of 6.6.6"))
 		return nil
 	}})
 	wantRefused(t, err, abi.ReasonTampered, f.publisher)
