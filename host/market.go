@@ -3,6 +3,8 @@ package host
 import (
 	"context"
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -28,6 +30,7 @@ type SearchResult struct {
 	Found    []FoundPlugin      `json:"found"`
 	Refused  []registry.Refused `json:"refused"`        // what the registries have and nobody can install
 	Problems []string           `json:"problems"`       // registries that could not be searched
+	Warnings []string           `json:"warnings"`       // registries from which nothing can be installed now
 	More     int                `json:"more,omitempty"` // found as well, and too much to list
 }
 
@@ -81,7 +84,7 @@ func (h *Host) copiesAreOld() bool {
 		return true
 	}
 	all, err := h.opts.Registry.Registries()
-	return err != nil || slices.ContainsFunc(all, func(r registry.Registry) bool { return !h.now().Before(r.Expires) })
+	return err != nil || slices.ContainsFunc(all, func(r registry.Registry) bool { return !r.Builtin && !h.now().Before(r.Expires) })
 }
 
 func (h *Host) search(ctx context.Context, q SearchQuery) (SearchResult, error) {
@@ -100,7 +103,7 @@ func (h *Host) search(ctx context.Context, q SearchQuery) (SearchResult, error) 
 	if errors.Is(err, abi.ErrNotFound) || errors.Is(err, abi.ErrInvalidArgs) || ctx.Err() != nil {
 		return SearchResult{}, err
 	}
-	res := SearchResult{Found: []FoundPlugin{}, Refused: refused, Problems: problemsOf(err)}
+	res := SearchResult{Found: []FoundPlugin{}, Refused: refused, Problems: problemsOf(err), Warnings: h.expiryWarnings()}
 	size := 0
 	for i, hit := range hits {
 		f := found(hit.Offer, installed)
@@ -111,6 +114,17 @@ func (h *Host) search(ctx context.Context, q SearchQuery) (SearchResult, error) 
 		res.Found = append(res.Found, f)
 	}
 	return res, nil
+}
+
+// expiryWarnings says which registries have expired.
+func (h *Host) expiryWarnings() []string {
+	list := []string{}
+	expired := h.expiredRegistries()
+	for _, id := range slices.Sorted(maps.Keys(expired)) {
+		list = append(list, fmt.Sprintf("the snapshot of registry %q expired at %s: nothing of it can be installed until its maintainer signs a newer one",
+			id, expired[id].UTC().Format(time.RFC3339)))
+	}
+	return list
 }
 
 // maxFound bounds what a search answers with, in bytes of text.

@@ -108,7 +108,7 @@ func (h *Host) expiredRegistries() map[string]time.Time {
 	}
 	expired := map[string]time.Time{}
 	for _, r := range all {
-		if !h.now().Before(r.Expires) {
+		if !r.Builtin && !h.now().Before(r.Expires) {
 			expired[r.ID] = r.Expires
 		}
 	}
@@ -117,9 +117,6 @@ func (h *Host) expiredRegistries() map[string]time.Time {
 
 // notices says what a person should know of a plugin that works.
 func notices(e registry.Entry, expired map[string]time.Time) (list []string) {
-	if e.Pinned {
-		list = append(list, "pinned: updates leave it at "+e.Version)
-	}
 	if since, ok := expired[e.Registry]; ok {
 		list = append(list, fmt.Sprintf("the snapshot of registry %q expired at %s: what is installed works, nothing is installed or updated, and what was revoked since is not known", e.Registry, since.UTC().Format(time.RFC3339)))
 	}

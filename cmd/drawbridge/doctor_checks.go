@@ -30,7 +30,7 @@ func checkFiles(dirs platform.Dirs) []finding {
 	var found []finding
 	for _, path := range []string{
 		dirs.ClientsFile(), dirs.SettingsFile(), dirs.AuditKey(), dirs.AuditLog(), dirs.LockFile(), dirs.LogFile(), dirs.Journal(),
-		filepath.Join(dirs.Data(), "lock.json"),
+		filepath.Join(dirs.Data(), "lock.json"), filepath.Join(dirs.Data(), "market.key"),
 	} {
 		if err := platform.CheckFile(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			found = append(found, verdict("file", "", err))

@@ -19,7 +19,8 @@ const renewal = 4 * 24 * time.Hour
 // fetches nothing. found is what other checks said: a plugin that the daemon can't
 // load isn't told about twice.
 func checkMarket(ctx context.Context, dirs platform.Dirs, found []finding) []finding {
-	client, err := registry.New(registry.Config{Dir: dirs.Data()})
+	own, _ := carried(carriedFiles) // checkTrust said what is wrong with it
+	client, err := registry.New(registry.Config{Dir: dirs.Data(), Builtin: own})
 	if err != nil {
 		return nil // checkTrust said it
 	}

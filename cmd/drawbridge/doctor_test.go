@@ -179,8 +179,14 @@ func TestDoctorFindsTheSnapshotAndTheClock(t *testing.T) {
 	put(expires(7 * 24 * time.Hour))
 	h.wantWell("registry team", "snapshot 3, good until")
 	h.wantWell("clock", "^20")
+	put(expires(2 * 24 * time.Hour))
+	h.wantWell("registry team", "unless its maintainer signs a newer one")
 	put(expires(-time.Hour))
 	h.wantFault("registry team", "expired at", "^drawbridge search$")
+	if _, msg, _ := h.try("search"); !strings.Contains(msg, `warning: the snapshot of registry "team" expired at`) || !strings.Contains(msg, "not searched: ") {
+		t.Errorf("search says\n%s", msg)
+	}
+	h.run("stop")
 	put(expires(60 * 24 * time.Hour))
 	h.wantFault("clock", "the snapshot of registry \"team\" is from .* it is wrong", "set-ntp")
 	put("{}")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/host"
+	"github.com/drawbridge-mcp/drawbridge/host/redact"
 )
 
 // A listedPlugin is one that is installed, and what it is set to if that was asked
@@ -41,6 +42,14 @@ func (a *app) listCmd() *cobra.Command {
 				}
 			}
 			a.show(list, func(w io.Writer) { printPlugins(w, list, all) })
+			for _, p := range list {
+				for _, n := range p.Notices {
+					a.note("%s: %s", redact.Visible(p.Name), redact.Visible(n))
+				}
+				if p.State != "ready" && p.Hint != "" {
+					a.note("%s: %s", redact.Visible(p.Name), redact.Visible(p.Hint))
+				}
+			}
 			return nil
 		},
 	}

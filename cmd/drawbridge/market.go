@@ -95,6 +95,9 @@ func (a *app) noteSearch(res host.SearchResult) {
 	for _, r := range res.Refused {
 		a.note("refused: %s (%s): %s", r.Plugin, r.Reason, visible(r.Why))
 	}
+	for _, p := range res.Warnings {
+		a.note("warning: %s", visible(p))
+	}
 	for _, p := range res.Problems {
 		a.note("not searched: %s", visible(p))
 	}

@@ -104,8 +104,8 @@ type daemon struct {
 	logger  *slog.Logger
 	secrets *redact.Redactor // what it knows stands in no log
 	worker  []string
-	refresh time.Duration // how often registries are fetched
 	carries fs.FS         // what the program carries
+	refresh time.Duration // how often registries are fetched
 	attach  browser.AttachOptions
 }
 
@@ -128,7 +128,7 @@ func (a *app) serve(ctx context.Context, o serveOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
-	d := &daemon{started: time.Now(), secrets: redact.New(), control: &control.Server{Version: version}, worker: a.worker, refresh: o.fresh, carries: a.carries(), attach: o.attach}
+	d := &daemon{started: time.Now(), secrets: redact.New(), control: &control.Server{Version: version}, worker: a.worker, carries: a.carries(), refresh: o.fresh, attach: o.attach}
 	log, err := logfile.Open(logfile.Options{Path: dirs.Journal()})
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/drawbridge-mcp/drawbridge/host"
 	"github.com/drawbridge-mcp/drawbridge/registry"
 	"github.com/drawbridge-mcp/drawbridge/signing"
 )
@@ -210,7 +211,17 @@ func TestRevokedStops(t *testing.T) {
 	if log := h.run("audit"); !strings.Contains(log, "plugin revoked") {
 		t.Errorf("the audit log:\n%s", log)
 	}
-	if _, _, code := h.try("rollback", "sample"); code == exitOK {
-		t.Error("there is something to go back to")
+	// A registry that is gone changes nothing about what is installed.
+	if err := os.Rename(filepath.Join(h.work, "reg.git"), filepath.Join(h.work, "away.git")); err != nil { //nolint:forbidigo // a directory
+		t.Fatal(err)
+	}
+	if out, msg, code := h.try("registry", "fetch"); code == exitOK || !strings.Contains(out, "as before: ") {
+		t.Errorf("fetching a registry that is gone: exit code %d, %s%s", code, out, msg)
+	}
+	if r := h.updated(exitError); r.State == host.UpdateDone {
+		t.Errorf("an update from a registry that is gone: %+v", r)
+	}
+	if p := h.installed(); p.Version != "1.0.0" || p.Hint != "drawbridge update acme/sample" {
+		t.Errorf("installed: %+v", p)
 	}
 }
