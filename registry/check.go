@@ -96,7 +96,7 @@ const maxProblems = 500
 // that is possible. The error says that nothing could be checked; what is bad about
 // the state is in the report.
 func Check(ctx context.Context, opts CheckOptions) (*CheckReport, error) {
-	c := &checker{opts: opts, report: &CheckReport{
+	c := &checker{opts: opts, repos: map[string]repository{}, report: &CheckReport{
 		Verdict: VerdictRefused, Problems: []CheckProblem{}, Notices: []CheckProblem{}, Changes: []Change{}, Proposed: []ProposedRelease{}, Growth: []Growth{},
 	}}
 	if err := c.prepare(); err != nil {
@@ -131,6 +131,7 @@ type checker struct {
 	ref, baseRef string
 	modules      []address
 	scratches    int
+	repos        map[string]repository // by address: the base is mostly where the proposal is
 
 	head  *tree
 	is    *catalog // of the proposed state; nil if clients would refuse it
@@ -261,14 +262,19 @@ func (c *checker) scratch(ctx context.Context, via transport) (repository, error
 // bring fetches a ref. What git itself refuses is a problem, and is then fetched
 // without git's checks, so that the policy can say more: it is refused already.
 func (c *checker) bring(ctx context.Context, from address, ref, to string) (*objects, error) {
-	repo, err := c.scratch(ctx, from.via)
-	if err != nil {
-		return nil, err
+	repo, have := c.repos[from.url]
+	var err error
+	if !have {
+		if repo, err = c.scratch(ctx, from.via); err != nil {
+			return nil, err
+		}
+		c.repos[from.url] = repo
 	}
 	err = repo.fetch(ctx, from, ref, to)
 	if ge, ok := errors.AsType[*gitError](err); ok && rejected(ge.stderr) {
 		c.refuse("", fetchError(err, from))
 		if repo, err = c.scratch(ctx, from.via); err == nil {
+			c.repos[from.url] = repo
 			err = repo.fetchAs(ctx, from, []string{"+" + ref + ":" + to}, fetchHow{unchecked: true})
 		}
 		if err != nil {

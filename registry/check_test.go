@@ -3,7 +3,6 @@ package registry
 import (
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -472,18 +471,18 @@ func TestCheckRefusesHostileRepositories(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	for name, origin := range eachHostile(t) {
 		t.Run(name, func(t *testing.T) {
-			for _, base := range []string{"", f.origin} {
-				r, err := Check(t.Context(), CheckOptions{Source: origin, Base: base, Clock: f.clock})
-				if err != nil {
-					t.Fatal(err)
-				}
-				if r.Verdict != VerdictRefused || !slices.Contains(codesOf(r), "malformed") {
-					t.Errorf("base %q: %s, %+v", base, r.Verdict, r.Problems)
-				}
-				if len(r.Problems) > 0 {
-					t.Log(fmt.Sprint(len(r.Problems), " problems, such as ", r.Problems[0]))
-				}
+			base := f.origin
+			if strings.HasSuffix(name, "-grafted") {
+				base = "" // it is its own
 			}
+			r, err := Check(t.Context(), CheckOptions{Source: origin, Base: base, Clock: f.clock})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if r.Verdict != VerdictRefused || !slices.Contains(codesOf(r), "malformed") {
+				t.Errorf("base %q: %s, %+v", base, r.Verdict, r.Problems)
+			}
+			t.Logf("%d problems, such as %q", len(r.Problems), r.Problems[:min(1, len(r.Problems))])
 		})
 	}
 	if left, _ := filepath.Glob(filepath.Join(os.Getenv("TMPDIR"), "*")); len(left) != 0 {
