@@ -189,20 +189,25 @@ func readCommit(o *objects, name string) (id, parent string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	for line := range bytes.Lines(data) {
-		kind, value, _ := bytes.Cut(bytes.TrimSuffix(line, []byte("\n")), []byte(" "))
-		switch string(kind) {
-		case "tree":
-			continue
-		case "parent":
-			if len(value) != len(obj.id) {
-				return "", "", errors.New("a broken commit object")
-			}
-			return obj.id, string(value), nil
-		}
-		break
+	parent, err = firstParent(data, len(obj.id))
+	return obj.id, parent, err
+}
+
+// firstParent reads a commit object as far as its first parent; "" if it has none.
+func firstParent(commit []byte, idSize int) (string, error) {
+	tree, rest, _ := bytes.Cut(commit, []byte("\n"))
+	if !bytes.HasPrefix(tree, []byte("tree ")) {
+		return "", errors.New("a commit object without a tree")
 	}
-	return obj.id, "", nil
+	line, _, _ := bytes.Cut(rest, []byte("\n"))
+	id, ok := bytes.CutPrefix(line, []byte("parent "))
+	if !ok {
+		return "", nil
+	}
+	if len(id) != idSize || len(bytes.Trim(id, "0123456789abcdef")) > 0 {
+		return "", errors.New("a commit object whose parent isn't an object id")
+	}
+	return string(id), nil
 }
 
 // pastOf reads the snapshot of a commit; nil if there is none.

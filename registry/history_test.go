@@ -113,3 +113,36 @@ func TestLogAfterARestart(t *testing.T) {
 		t.Errorf("history %+v", h)
 	}
 }
+
+// A commit object is read no further than its first parent, and what is taken for
+// one can only be an object id, which is given to git again.
+func FuzzFirstParent(f *testing.F) {
+	id := strings.Repeat("0a", 20)
+	for _, seed := range []string{
+		"tree " + id + "\nparent " + id + "\nauthor x <> 0 +0000\n", "tree " + id + "\nauthor parent\n", "parent " + id + "\n",
+		"tree x\nparent " + id[1:] + "\n", "tree x\nparent --upload-pack\n", "tree x\nparent " + id + " \n", "",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		parent, err := firstParent(data, 40)
+		if err != nil || parent == "" {
+			return
+		}
+		if len(parent) != 40 || strings.Trim(parent, "0123456789abcdef") != "" || !strings.Contains(string(data), "\nparent "+parent) {
+			t.Errorf("parent %q of %q", parent, data)
+		}
+	})
+}
+
+func TestFirstParentRefuses(t *testing.T) {
+	id := strings.Repeat("0a", 20)
+	for _, bad := range []string{"", "parent " + id, "tree x\nparent " + id[2:], "tree x\nparent " + strings.Repeat("-u", 20), "tree x\nparent " + strings.ToUpper(id)} {
+		if parent, err := firstParent([]byte(bad), 40); err == nil {
+			t.Errorf("%q has the parent %q", bad, parent)
+		}
+	}
+	if parent, err := firstParent([]byte("tree x\nauthor y\nparent "+id), 40); err != nil || parent != "" {
+		t.Errorf("a root commit: %q, %v", parent, err)
+	}
+}
