@@ -24,13 +24,24 @@ LONG := /(test/e2e|cmd/drawbridge)$$
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
 
-build: ## build the command to .bin/drawbridge
-	@mkdir -p $(BIN)
-	$(GO) build -trimpath -ldflags "-X main.version=$(VERSION)" -o $(DRAWBRIDGE) ./cmd/drawbridge
+# The program carries a signed snapshot of these connectors. It is made again when
+# one of them, or what they are built with, has changed.
+CARRIED := cmd/drawbridge/builtin/registry.json
+CARRIED_SOURCES := $(shell find abi $(addprefix connectors-src/,tracker tracker-suite requesttracker mantis) \
+	-name '*.go' ! -name '*_test.go' -o -name plugin.yaml) test/scripts/snapshot.sh
+COMPILE = $(GO) build -trimpath -ldflags "-X main.version=$(VERSION)" -o $(DRAWBRIDGE) ./cmd/drawbridge
 
-snapshot: build ## put a signed snapshot of a few connectors into the program; KEY=FILE signs with a release key, else a throw-away one
+build: $(CARRIED) ## build the command to .bin/drawbridge, with the connectors that it carries
+	$(COMPILE)
+
+$(CARRIED): $(CARRIED_SOURCES)
+	@mkdir -p $(BIN)
+	$(COMPILE)
 	@KEY=$(KEY) test/scripts/snapshot.sh $(DRAWBRIDGE)
-	@$(MAKE) --no-print-directory build
+
+snapshot: ## build it for a release: KEY=FILE signs the connectors that it carries, in place of a key that is thrown away
+	@rm -f $(CARRIED)
+	@$(MAKE) --no-print-directory build KEY=$(KEY)
 	@ls -l $(DRAWBRIDGE) | awk '{print $$9 ": " $$5 " bytes"}'
 
 deps: ## install what is missing: Chromium and Git

@@ -154,9 +154,9 @@ All steps passed. To connect your own MCP client, paste into its configuration:
 
   { "mcpServers": { "drawbridge": { "command": %q, "args": ["mcp", "--client", "my-client"] } } }
 
-It starts a host of your own, without connectors yet: the demo's is stopped and
-its home removed. make demo KEEP=1 leaves it running.
-`, d.exe)
+It starts a host of your own, for which %s search finds connectors.
+The demo's is stopped and its home removed; make demo KEEP=1 leaves it running.
+`, d.exe, d.exe)
 		return nil
 	}
 	fmt.Fprintf(d.out, `

@@ -84,7 +84,7 @@ func (a *app) registryListCmd() *cobra.Command {
 			})
 			a.ifNone(len(list), "no registry is trusted yet: drawbridge registry add URL FINGERPRINT")
 			if own, err := carried(a.carries()); err == nil && own == nil {
-				a.note("this build of drawbridge carries no connectors of its own (a release does, and make snapshot puts some in)")
+				a.note("this build of drawbridge carries no connectors of its own (make build puts some in)")
 			}
 			return nil
 		},

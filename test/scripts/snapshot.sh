@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes what a release carries: a signed registry with a few connectors, as
-# cmd/drawbridge/builtin/registry.bundle and registry.json. "make snapshot" runs it.
+# Makes what the program carries: a signed registry with a few connectors, as
+# cmd/drawbridge/builtin/registry.bundle and registry.json. make build runs it.
 #
 # With KEY, an armored secret key file, that key owns the registry; the program asks
 # for its passphrase each time. Without it a key is made, used and thrown away: good
