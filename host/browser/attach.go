@@ -159,18 +159,18 @@ func socketsOffline() network.EmulateNetworkConditionsByRuleParams {
 	}
 }
 
-// everyRequest makes a session hold every request; in a browser that is the
-// user's, documents that arrive as well, because there what is a download is
-// for us to tell.
-func (b *Browser) everyRequest() fetch.EnableParams {
+// everyRequest makes a session hold every request, and documents that arrive as
+// well: until one has, nothing else of the tab is let out (late.go), and in a
+// browser that is the user's what is a download is for us to tell.
+func everyRequest() fetch.EnableParams {
 	auth := true
-	p := fetch.EnableParams{Patterns: []*fetch.RequestPattern{{URLPattern: "*"}}, HandleAuthRequests: &auth}
-	if b.joined() {
-		p.Patterns = append(p.Patterns, &fetch.RequestPattern{
-			URLPattern: "*", ResourceType: network.ResourceTypeDocument, RequestStage: fetch.RequestStageResponse,
-		})
+	return fetch.EnableParams{
+		Patterns: []*fetch.RequestPattern{
+			{URLPattern: "*"},
+			{URLPattern: "*", ResourceType: network.ResourceTypeDocument, RequestStage: fetch.RequestStageResponse},
+		},
+		HandleAuthRequests: &auth,
 	}
-	return p
 }
 
 func networkEnable() network.EnableParams {
@@ -182,7 +182,7 @@ func networkEnable() network.EnableParams {
 // effect in their order, so that it may run right after. Some kinds of target
 // lack some of the commands: their requests then show at their parent.
 func (b *Browser) arm(m *member) {
-	post(m.session, fetch.Enable, b.everyRequest())
+	post(m.session, fetch.Enable, everyRequest())
 	post(m.session, network.Enable, networkEnable())
 	post(m.session, network.EmulateNetworkConditionsByRule, socketsOffline())
 	post(m.session, network.SetBypassServiceWorker, network.SetBypassServiceWorkerParams{Bypass: true})

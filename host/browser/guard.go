@@ -175,13 +175,22 @@ func (p *Page) check(f flow, req Request) error {
 	p.checking.Lock()
 	defer p.checking.Unlock()
 	p.mu.Lock()
-	policy := p.policy
+	policy, late := p.policy, p.late(f, req)
 	p.mu.Unlock()
-	if policy.Check == nil {
+	switch {
+	case policy.Check == nil:
 		return abi.Errorf(abi.ErrOriginDenied, "guard", "the tab is not in use: %s %q", req.Method, req.URL)
+	case late != nil:
+		return late
 	}
 	req.Tokens = func(v string) bool { return p.holds(f, v) }
-	return policy.Check(req)
+	err := policy.Check(req)
+	if err == nil {
+		p.mu.Lock()
+		p.letOut.add(requestID{f.m.session.id, f.ev.RequestID})
+		p.mu.Unlock()
+	}
+	return err
 }
 
 // note keeps a refusal for the report, and for the call that caused it.

@@ -113,13 +113,19 @@ func (p *Page) prefetched(ev preload.EventPrefetchStatusUpdated) {
 	}
 }
 
-// arrived lets a document in, unless it is a download, which would end up in the
-// user's own folder: by what it is, or because the browser fetches it for no
-// frame, as it does for a link that says download.
+// arrived lets a document in. In the user's own browser a download is kept out,
+// which would end up in the user's own folder: by what it is, or because the
+// browser fetches it for no frame, as it does for a link that says download.
 func (f flow) arrived() {
-	if f.ev.NetworkID == "" || f.ev.ResponseStatusCode/100 == 2 && isDownload(f.ev.ResponseHeaders) {
-		f.refuse()
-		return
+	download := f.ev.NetworkID == "" || f.ev.ResponseStatusCode/100 == 2 && isDownload(f.ev.ResponseHeaders)
+	if p := f.m.owner; p != nil {
+		if p.b.joined() && download {
+			f.refuse()
+			return
+		}
+		if f.m.role == roleMain && f.kind() == KindDocument {
+			p.documentArrives(f.ev.ResponseStatusCode)
+		}
 	}
 	post(f.m.session, fetch.ContinueRequest, fetch.ContinueRequestParams{RequestID: f.ev.RequestID})
 }

@@ -39,6 +39,8 @@ type Page struct {
 	preloading preloading   // what the browser said of a prefetch
 	roused     cdp.LoaderID // the document that takes input
 	blank      bool         // holds no document of a server
+	fresh      bool         // no document has come under the policy yet
+	letOut     letOut       // by the policy
 
 	loader  cdp.LoaderID // of the document in the tab
 	url     string       // of that document, as it was loaded
@@ -103,7 +105,7 @@ func (b *Browser) open(ctx context.Context, policy Policy, how target.CreateTarg
 	}
 	p := &Page{
 		b: b, s: s, target: t.TargetID, frame: cdp.FrameID(t.TargetID), hidden: how.Hidden != nil,
-		flows: newQueue[flow](), busy: make(chan struct{}, 1), changed: make(chan struct{}), blank: true,
+		flows: newQueue[flow](), busy: make(chan struct{}, 1), changed: make(chan struct{}), blank: true, fresh: true,
 	}
 	b.mu.Lock()
 	b.pages[p.target] = p
@@ -145,7 +147,7 @@ func (b batch) wait(ctx context.Context) error {
 // anything. Every command must succeed.
 func (p *Page) arm(ctx context.Context) error {
 	var b batch
-	add(&b, p.s, fetch.Enable, p.b.everyRequest())
+	add(&b, p.s, fetch.Enable, everyRequest())
 	add(&b, p.s, network.Enable, networkEnable())
 	add(&b, p.s, network.EmulateNetworkConditionsByRule, socketsOffline())
 	add(&b, p.s, network.SetBypassServiceWorker, network.SetBypassServiceWorkerParams{Bypass: true})
@@ -182,6 +184,7 @@ func (p *Page) Reset(ctx context.Context, policy Policy) error {
 func (p *Page) clear(ctx context.Context) error {
 	p.mu.Lock()
 	p.policy = Policy{}
+	p.fresh, p.letOut = true, letOut{}
 	p.leave = true
 	p.mu.Unlock()
 	defer func() {

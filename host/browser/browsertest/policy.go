@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -42,6 +43,7 @@ func testLifetime(t *testing.T, s Subject) {
 			t.Errorf("the old document's requests went out under the new policy: %v", site.Hits())
 		}
 	})
+	t.Run("redirect", func(t *testing.T) { testLateRedirect(t, s) })
 	t.Run("close", func(t *testing.T) {
 		p := open(t, s, refuseHits)
 		visit(t, p, site.URL("app", "/gasp"))
@@ -63,6 +65,34 @@ func testLifetime(t *testing.T, s Subject) {
 			t.Error("a policy without a check let a request out")
 		}
 	})
+}
+
+// testLateRedirect answers a request of a document that is gone with a redirect:
+// where that leads is no request of the policy that the tab is under by then.
+func testLateRedirect(t *testing.T, s Subject) {
+	site := NewSite(t)
+	asked, answer := make(chan struct{}), make(chan struct{})
+	site.Handle("/slow", func(w http.ResponseWriter, r *http.Request) {
+		close(asked)
+		<-answer
+		http.Redirect(w, r, "/hit/redirected", http.StatusTemporaryRedirect)
+	})
+	site.HTML("/ask", `<body><script>fetch("/slow", {method: "POST", keepalive: true})</script>`)
+	site.HTML("/plain", "<title>plain</title><body>plain")
+	p := open(t, s, allow)
+	visit(t, p, site.URL("app", "/ask"))
+	<-asked
+	if err := p.Reset(deadline(t), browser.Policy{Check: allow}); err != nil {
+		t.Fatal(err)
+	}
+	visit(t, p, site.URL("app", "/plain"))
+	close(answer)
+	for end := deadline(t); !site.Saw("/hit/") && end.Err() == nil; {
+		if slices.ContainsFunc(p.Refused(), func(r browser.Refusal) bool { return strings.Contains(r.URL, "/hit/redirected") }) {
+			return
+		}
+	}
+	t.Errorf("the redirect of a document that is gone was followed, or never shown: %v", site.Hits())
 }
 
 func testRefusals(t *testing.T, s Subject) {
