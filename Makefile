@@ -3,6 +3,7 @@
 GOFUMPT_VERSION  := v0.9.2
 GOLANGCI_VERSION := v2.15.0
 KREW_VERSION     := v0.4.3
+HELM_VERSION     := v4.3.2
 
 BIN     := $(CURDIR)/.bin
 GO      ?= go
@@ -109,7 +110,8 @@ bench-peers: deps build ## the same page read by other MCP servers, from npm: JS
 bench-registry: ## installing one connector from a registry of 500, beside clones and krew: JSON to dist/bench-registry.json, a table (README=1: into the README)
 	@mkdir -p dist
 	@GOBIN=$(BIN) $(GO) install sigs.k8s.io/krew/cmd/krew@$(KREW_VERSION) || echo "krew can't be installed: its column stays empty"
-	$(GO) run ./test/bench/registries -krew "$$(ls $(BIN)/krew 2>/dev/null)" -out $(CURDIR)/dist/bench-registry.json $(if $(README),-readme README.md)
+	@GOBIN=$(BIN) $(GO) install helm.sh/helm/v4/cmd/helm@$(HELM_VERSION) || echo "helm can't be installed: its column stays empty"
+	$(GO) run ./test/bench/registries -krew "$$(ls $(BIN)/krew 2>/dev/null)" -helm "$$(ls $(BIN)/helm 2>/dev/null)" -out $(CURDIR)/dist/bench-registry.json $(if $(README),-readme README.md)
 
 mutants: deps ## take each check out in a scratch copy and see its test fail
 	$(GO) run ./test/mutants

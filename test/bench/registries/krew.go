@@ -101,7 +101,7 @@ func git(ctx context.Context, dir string, args ...string) error {
 // krewOnce adds the index and installs the plugin, as a user would.
 func (b *bench) krewOnce(ctx context.Context, home string) error {
 	if b.krew == "" {
-		b.errs[krewAdd], b.errs[krewInstall] = errNoKrew, errNoKrew
+		b.errs[krewAdd], b.errs[krewInstall] = errNotInstalled, errNotInstalled
 		return nil
 	}
 	home += "-krew"
@@ -128,4 +128,5 @@ func (b *bench) krewOnce(ctx context.Context, home string) error {
 	return nil
 }
 
-var errNoKrew = errors.New("not installed")
+// errNotInstalled is in the place of a program's results.
+var errNotInstalled = errors.New("not installed")

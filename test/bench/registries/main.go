@@ -1,7 +1,7 @@
 // Command registries measures what it takes to install one connector from a large
 // registry: bytes on the wire, time, memory, and what a person has to do; beside
 // plain clones of the same repository, and beside krew with an index of as many
-// plugins of the same size. "make bench-registry" runs it.
+// plugins of the same size, and helm with a signed plugin of that size. "make bench-registry" runs it.
 //
 // The registry is generated with real keys and the maintainer's own code
 // (generate.go), and served by Git's own server over https, by a program that
@@ -30,6 +30,7 @@ type options struct {
 	dir    string // where the generated registry stays for a next run, or empty
 	only   bool   // generate, measure nothing
 	krew   string // its program, or empty
+	helm   string // likewise
 	out    string // JSON, may be empty
 	readme string // may be empty
 }
@@ -46,6 +47,7 @@ func main() {
 	flag.StringVar(&o.dir, "dir", "", "generate into this folder, and use what an earlier run generated there")
 	flag.BoolVar(&o.only, "generate", false, "generate into -dir, and measure nothing")
 	flag.StringVar(&o.krew, "krew", "", "the program krew")
+	flag.StringVar(&o.helm, "helm", "", "the program helm")
 	flag.StringVar(&o.out, "out", "", "write the JSON to this file")
 	flag.StringVar(&o.readme, "readme", "", "put the table between the markers of this file")
 	flag.Parse()

@@ -51,6 +51,7 @@ const (
 	drawbridgeFile    = "drawbridge install, file"
 	krewAdd           = "krew index add"
 	krewInstall       = "krew install"
+	helmInstall       = "helm plugin install"
 	cloneShallow      = "git clone --depth 1"
 	cloneMirror       = "git clone --mirror"
 )
@@ -80,10 +81,13 @@ func measure(ctx context.Context, o options, dir string, progress func(string)) 
 	if err := b.makeKrewIndex(ctx); err != nil {
 		return nil, err
 	}
+	if err := b.makeHelmPlugin(ctx); err != nil {
+		return nil, err
+	}
 	for i := range o.rounds {
 		progress(fmt.Sprintf("round %d of %d", i+1, o.rounds))
 		home := filepath.Join(dir, fmt.Sprintf("home-%d", i))
-		for _, f := range []func(context.Context, string) error{b.drawbridge, b.fromFile, b.krewOnce, b.shallow} {
+		for _, f := range []func(context.Context, string) error{b.drawbridge, b.fromFile, b.krewOnce, b.helmOnce, b.shallow} {
 			if err := f(ctx, home); err != nil {
 				return nil, err
 			}
