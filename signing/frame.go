@@ -9,6 +9,7 @@ const (
 	tagPublicKey = 6
 	tagSecretSub = 7
 	tagMarker    = 10
+	tagUserID    = 13
 	tagPublicSub = 14
 )
 

@@ -94,6 +94,10 @@ func splitCertificates(raw []byte) (parts [][]byte, err error) {
 
 // readEntity reads the one certificate of raw.
 func readEntity(raw []byte) (*openpgp.Entity, error) {
+	raw, err := gathered(raw)
+	if err != nil {
+		return nil, err
+	}
 	entities, err := openpgp.ReadKeyRing(bytes.NewReader(raw))
 	if err != nil || len(entities) != 1 {
 		return nil, refuseFor(err, DetailNoSelfSignature, "no usable certificate among the trusted ones")
@@ -109,16 +113,11 @@ func acceptableVersion(e *openpgp.Entity) bool {
 // revocations lists the revocations that c carries, each as the bytes
 // of its packet.
 func (c Certificate) revocations() (list [][]byte) {
-	for raw := c.Raw; len(raw) > 0; {
-		p, rest, err := nextPacket(raw)
-		if err != nil {
-			return list
-		}
-		raw = rest
-		if p.tag == tagSignature && len(p.body) > 1 && isRevocation(p.body[1]) {
+	_ = eachPacket(c.Raw, func(p rawPacket, _ []byte) { // what was read once has no errors
+		if _, ok := revokes(p); ok {
 			list = append(list, p.body)
 		}
-	}
+	})
 	return list
 }
 

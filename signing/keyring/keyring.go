@@ -150,15 +150,15 @@ func (r *Ring) AddSecret(armored []byte, now time.Time) (Entry, error) {
 		return Entry{}, abi.Errorf(abi.ErrInvalidArgs, "", "secret key %s has no passphrase", info.Certificate.Fingerprint)
 	}
 	e := r.entry(info.Certificate.Fingerprint, true)
-	if old, err := os.ReadFile(e.Path); err == nil {
-		if bytes.Equal(old, armored) {
-			return e, nil
-		}
+	switch old, err := os.ReadFile(e.Path); {
+	case err == nil && bytes.Equal(old, armored):
+		return e, nil
+	case !errors.Is(err, fs.ErrNotExist): // one that can't be read may be the only copy
 		return Entry{}, abi.Errorf(abi.ErrInvalidArgs, "", "another copy of secret key %s is in the keyring", e.Fingerprint).
 			WithHint("drawbridge key export --secret %s, to keep it; then drawbridge key remove %s", e.Fingerprint, e.Fingerprint)
 	}
-	if old := r.entry(e.Fingerprint, false); r.loses(old, info.Certificate, now) {
-		return Entry{}, lost(e.Fingerprint)
+	if err := r.loses(r.entry(e.Fingerprint, false), info.Certificate, now); err != nil {
+		return Entry{}, err
 	}
 	if err := r.write(e, armored); err != nil {
 		return Entry{}, err
@@ -198,16 +198,26 @@ func (r *Ring) AddCertificate(c signing.Certificate, now time.Time) (Entry, erro
 		return Entry{}, abi.Errorf(abi.ErrInvalidArgs, "", "the secret key of %s is in the keyring, with a certificate of its own", c.Fingerprint).
 			WithHint("import a secret key file that holds the new certificate, after drawbridge key remove %s", c.Fingerprint)
 	}
-	if r.loses(e, c, now) {
-		return Entry{}, lost(c.Fingerprint)
+	if err := r.loses(e, c, now); err != nil {
+		return Entry{}, err
 	}
 	return e, r.write(e, c.Armored())
 }
 
-// loses reports whether an entry carries a revocation that c lacks.
-func (r *Ring) loses(old Entry, c signing.Certificate, now time.Time) bool {
+// loses refuses c if an entry carries a revocation that c lacks, or if the entry
+// can't be read, so that nobody knows.
+func (r *Ring) loses(old Entry, c signing.Certificate, now time.Time) error {
 	_, info, err := r.Read(old, now)
-	return err == nil && !c.KeepsRevocationsOf(info.Certificate)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return abi.Errorf(abi.ErrUntrusted, "", "the copy of %s in the keyring can't be read, and may carry a revocation: %w", old.Fingerprint, err).
+			WithHint("drawbridge key show %s; then drawbridge key remove %s", old.Fingerprint, old.Fingerprint)
+	case !c.KeepsRevocationsOf(info.Certificate):
+		return lost(c.Fingerprint)
+	}
+	return nil
 }
 
 func lost(fpr signing.Fingerprint) error {

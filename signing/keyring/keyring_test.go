@@ -273,3 +273,32 @@ func TestReadRefuses(t *testing.T) {
 		}
 	}
 }
+
+// A copy that can't be read may carry a revocation: nothing takes its place.
+func TestRevocationIsNotLostByAFileThatCantBeRead(t *testing.T) {
+	file, err := os.ReadFile("../../test/vectors/openpgp/m-revoked-copy-second.pgp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	both, err := signing.ReadRing(file)
+	if err != nil || len(both.Certificates) != 2 {
+		t.Fatalf("%d certificates, %v", len(both.Certificates), err)
+	}
+	good, revoked := both.Certificates[0], both.Certificates[1]
+	for name, spoil := range map[string]func(path string) error{
+		"others may write it": func(path string) error { return os.Chmod(path, 0o666) },
+		"damaged":             func(path string) error { return os.WriteFile(path, []byte("x"), 0o600) },
+	} {
+		r, _ := open(t)
+		e, err := r.AddCertificate(revoked, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := spoil(e.Path); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.AddCertificate(good, now); !errors.Is(err, abi.ErrUntrusted) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
