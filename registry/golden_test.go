@@ -64,7 +64,7 @@ func examples() map[string][2]document {
 			4,
 			[]RevokedKey{{key("4"), "stolen", day(5)}},
 			[]RevokedArtifact{},
-			map[string]seenIndex{"acme/tracker": {"1.1.0", day(4)}},
+			map[string]seenIndex{"acme/tracker": {day(4), map[string]Time{"1.0.0": day(1), "1.1.0": day(3)}}},
 		}, &state{}},
 	}
 }

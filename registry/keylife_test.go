@@ -171,6 +171,30 @@ func TestPutIntoThePast(t *testing.T) {
 	}
 }
 
+// The same for a version below the newest: the line that somebody stays on.
+func TestPutIntoThePastBehindTheNewest(t *testing.T) {
+	at := func(day int) Time { return At(time.Date(2026, 1, day, 0, 0, 0, 0, time.UTC)) }
+	listed := func(versions ...Version) *Index { return &Index{Versions: versions} }
+	older, newest := Version{Version: "1.4.0", Published: at(1)}, Version{Version: "2.0.0", Published: at(10)}
+	c := &catalog{state: &state{}, snapshot: &Snapshot{Issued: at(20)}}
+	if err := c.compareIndex("acme/tracker", listed(older, newest)); err != nil {
+		t.Fatal(err)
+	}
+	c.snapshot = &Snapshot{Issued: at(25)}
+	for name, x := range map[string]*Index{
+		"a new one":      listed(older, Version{Version: "1.4.1", Published: at(2)}, newest),
+		"another date":   listed(Version{Version: "1.4.0", Published: at(2)}, newest),
+		"one before all": listed(Version{Version: "0.1.0", Published: at(19)}, older, newest),
+	} {
+		if err := c.compareIndex("acme/tracker", x); !errors.Is(err, abi.ErrUntrusted) {
+			t.Errorf("%s is accepted: %v", name, err)
+		}
+	}
+	if err := c.compareIndex("acme/tracker", listed(older, Version{Version: "1.4.1", Published: at(21)}, newest)); err != nil {
+		t.Error(err)
+	}
+}
+
 // revokedCertificate is a key's certificate with a revocation of it, made at a date.
 func (f *fixture) revokedCertificate(armored []byte, why packet.ReasonForRevocation, at time.Time) signing.Certificate {
 	f.t.Helper()

@@ -51,8 +51,10 @@ func (s *state) check() error {
 		return fmt.Errorf("pinned key %q, root %d, snapshot %d", s.Pinned, s.Root, s.Snapshot)
 	}
 	for plugin, x := range s.Indexes {
-		if !validVersion(x.Newest) {
-			return fmt.Errorf("version %q of %q", x.Newest, plugin)
+		for version := range x.Versions {
+			if !validVersion(version) {
+				return fmt.Errorf("version %q of %q", version, plugin)
+			}
 		}
 	}
 	return nil
