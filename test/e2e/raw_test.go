@@ -50,7 +50,7 @@ func raw(t *testing.T, s *site.Site) *rawBrowser {
 }
 
 // visit goes to a URL in a tab of its own and runs scripts there as a user's
-// gesture. The tab stays until leave, which goes elsewhere first.
+// gesture. Leave goes elsewhere; the tab stays.
 func (b *rawBrowser) visit(url string, scripts ...string) (leave func()) {
 	b.t.Helper()
 	ctx, cancel := chromedp.NewContext(b.ctx)
@@ -62,9 +62,9 @@ func (b *rawBrowser) visit(url string, scripts ...string) (leave func()) {
 			b.t.Fatalf("%s: %v", js, err)
 		}
 	}
-	return func() {
-		_ = chromedp.Do(ctx, chromedp.Navigate("about:blank")) // some send on the way out
+	b.t.Cleanup(func() {
 		stop()
 		cancel()
-	}
+	})
+	return func() { _ = chromedp.Do(ctx, chromedp.Navigate("about:blank")) } // some send on the way out, and after it
 }
