@@ -18,6 +18,9 @@ type object struct {
 	size int64
 }
 
+// kindMissing is the kind of an object that isn't there.
+const kindMissing = "missing"
+
 var errNoObject = errors.New("no such object")
 
 // objects reads single objects out of a repository: "git cat-file" says kind and
@@ -85,13 +88,22 @@ func (c *catFile) ask(name string) (object, error) {
 	if _, err := io.WriteString(c.in, name+"\n"); err != nil {
 		return object{}, fmt.Errorf("asking git: %w", err)
 	}
+	obj, err := c.answer()
+	if err == nil && obj.kind == kindMissing {
+		err = fmt.Errorf("%w: %q", errNoObject, name)
+	}
+	return obj, err
+}
+
+// answer reads the line that answers one name.
+func (c *catFile) answer() (object, error) {
 	line, err := c.out.ReadSlice('\n')
 	if err != nil {
 		return object{}, fmt.Errorf("reading git's answer: %w", err)
 	}
 	fields := strings.Fields(string(line))
 	if len(fields) != 3 {
-		return object{}, fmt.Errorf("%w: %q", errNoObject, name)
+		return object{kind: kindMissing}, nil
 	}
 	size, err := strconv.ParseInt(fields[2], 10, 64)
 	if err != nil || size < 0 {
@@ -103,6 +115,30 @@ func (c *catFile) ask(name string) (object, error) {
 // stat looks an object up by id or by ref name.
 func (o *objects) stat(name string) (object, error) { return o.info.ask(name) }
 
+// statAll looks objects up by their ids, and asks for all before it reads the first
+// answer: a registry has thousands. One that isn't there is of kind missing.
+func (o *objects) statAll(ids []string) ([]object, error) {
+	if len(ids) == 0 {
+		return nil, nil
+	}
+	asked := make(chan error, 1)
+	go func() { // git stops taking names while nobody reads its answers
+		_, err := io.WriteString(o.info.in, strings.Join(ids, "\n")+"\n")
+		asked <- err
+	}()
+	list := make([]object, len(ids))
+	for i := range list {
+		var err error
+		if list[i], err = o.info.answer(); err != nil {
+			return nil, err
+		}
+	}
+	if err := <-asked; err != nil {
+		return nil, fmt.Errorf("asking git: %w", err)
+	}
+	return list, nil
+}
+
 // read returns the content of an object that has to be of a kind and at most max
 // bytes.
 func (o *objects) read(name, kind string, maxSize int64) ([]byte, error) {
@@ -110,6 +146,11 @@ func (o *objects) read(name, kind string, maxSize int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	return o.readKnown(obj, kind, maxSize)
+}
+
+// readKnown is read for an object that stat has told of.
+func (o *objects) readKnown(obj object, kind string, maxSize int64) ([]byte, error) {
 	if obj.kind != kind || obj.size > maxSize {
 		return nil, fmt.Errorf("a %s of %d bytes, want a %s of at most %d", obj.kind, obj.size, kind, maxSize)
 	}

@@ -58,29 +58,35 @@ func walkTree(o *objects, commit string, refused func(string, error)) (*tree, er
 		return nil, malformed(commit, "%w", err)
 	}
 	t := &tree{o, map[string]string{}, refused}
-	if err := t.walk(root.id, "", 1); err != nil {
+	if err := t.walk(root, "", 1); err != nil {
 		return nil, err
 	}
 	return t, nil
 }
 
-// walk reads one tree object. Each entry is "mode name\0id".
-func (t *tree) walk(id, dir string, depth int) error {
-	raw, err := t.objects.read(id, "tree", maxTreeBytes)
+// walk reads one tree object, and then what its entries are, all at once.
+func (t *tree) walk(folder object, dir string, depth int) error {
+	raw, err := t.objects.readKnown(folder, "tree", maxTreeBytes)
 	if err != nil {
 		return malformed(dir+"/", "%w", err)
 	}
-	seen := map[string]bool{}
-	for len(raw) > 0 {
-		var e entry
-		if e, raw, err = nextEntry(raw, len(id)/2); err != nil {
-			return malformed(dir+"/", "%w", err)
-		}
-		if seen[e.name] {
-			return malformed(dir+"/", "%q stands there twice", e.name)
-		}
-		seen[e.name] = true
-		err := t.admit(e, dir, depth)
+	entries, err := entriesOf(raw, len(folder.id)/2)
+	if err != nil {
+		return malformed(dir+"/", "%w", err)
+	}
+	if len(entries) > maxTreeFiles {
+		return malformed(dir+"/", "more than %d entries", maxTreeFiles)
+	}
+	ids := make([]string, len(entries))
+	for i, e := range entries {
+		ids[i] = e.id
+	}
+	known, err := t.objects.statAll(ids)
+	if err != nil {
+		return malformed(dir+"/", "%w", err)
+	}
+	for i, e := range entries {
+		err := t.admit(e, known[i], dir, depth)
 		if err != nil && t.refused != nil && len(t.files) < maxTreeFiles {
 			t.refused(strings.TrimPrefix(dir+"/"+e.name, "/"), err)
 			continue
@@ -92,8 +98,8 @@ func (t *tree) walk(id, dir string, depth int) error {
 	return nil
 }
 
-// admit applies the policy to one entry, and descends.
-func (t *tree) admit(e entry, dir string, depth int) error {
+// admit applies the policy to one entry, which is obj, and descends.
+func (t *tree) admit(e entry, obj object, dir string, depth int) error {
 	path := strings.TrimPrefix(dir+"/"+e.name, "/")
 	isDir := e.mode == modeDir
 	if !isDir && e.mode != modeFile {
@@ -113,14 +119,10 @@ func (t *tree) admit(e entry, dir string, depth int) error {
 		if depth >= maxTreeDepth {
 			return malformed(path, "more than %d folders deep", maxTreeDepth)
 		}
-		return t.walk(e.id, path, depth+1)
+		return t.walk(obj, path, depth+1)
 	}
 	if len(t.files) >= maxTreeFiles {
 		return malformed(path, "more than %d files", maxTreeFiles)
-	}
-	obj, err := t.objects.stat(e.id)
-	if err != nil {
-		return malformed(path, "%w", err)
 	}
 	if obj.kind != "blob" || obj.size > abi.MaxMetadata {
 		return malformed(path, "a %s of %d bytes", obj.kind, obj.size)
@@ -129,8 +131,25 @@ func (t *tree) admit(e entry, dir string, depth int) error {
 	return nil
 }
 
-// An entry is one line of a tree object.
+// An entry is one line of a tree object: "mode name\0id".
 type entry struct{ mode, name, id string }
+
+// entriesOf reads a whole tree object, in which no name may stand twice.
+func entriesOf(raw []byte, idSize int) (list []entry, err error) {
+	seen := map[string]bool{}
+	for len(raw) > 0 {
+		var e entry
+		if e, raw, err = nextEntry(raw, idSize); err != nil {
+			return nil, err
+		}
+		if seen[e.name] {
+			return nil, fmt.Errorf("%q stands there twice", e.name)
+		}
+		seen[e.name] = true
+		list = append(list, e)
+	}
+	return list, nil
+}
 
 func nextEntry(raw []byte, idSize int) (e entry, rest []byte, err error) {
 	line, rest, found := bytes.Cut(raw, []byte{0})
