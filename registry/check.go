@@ -33,7 +33,9 @@ type CheckOptions struct {
 	Admit func(context.Context, abi.Release, []byte) error
 	// Allow are names ("namespace/name") that somebody looked at and found to be
 	// no imitation.
-	Allow    []string
+	Allow []string
+	// Channel is the one for which proposed releases are meant; empty means Stable.
+	Channel  Channel
 	Clock    Clock
 	Progress func(string) // what is done next; may be nil
 }
@@ -70,10 +72,11 @@ type ProposedRelease struct {
 	Path    string              `json:"path"`
 }
 
-// A Growth is what a new version may do that the one before may not.
+// A Growth is what a new version may do that the one before, which users of its
+// channel have, may not.
 type Growth struct {
 	Plugin    string   `json:"plugin"`
-	From      string   `json:"from,omitempty"` // version; empty for the first one
+	From      string   `json:"from,omitempty"` // version; empty for the first one of its channel
 	To        string   `json:"to"`
 	Added     []string `json:"added"`     // sentences
 	Removed   []string `json:"removed"`   // what it may not do any more

@@ -27,7 +27,7 @@ func (c *checker) listed(ctx context.Context, ref Ref, old *Index, v Version) er
 		return nil
 	}
 	if !c.whole {
-		c.growth(old, r.Release)
+		c.growth(old, r.Release, v.Channel)
 	}
 	return c.module(ctx, path, r.Release)
 }
@@ -95,7 +95,7 @@ func (c *checker) place(cat *catalog, r abi.Release, path string) {
 	x, err := cat.index(ref)
 	if errors.Is(err, abi.ErrNotFound) {
 		c.name(ref.Plugin(), path)
-		c.growth(&Index{}, r)
+		c.growth(&Index{}, r, c.opts.Channel)
 		return
 	}
 	if err != nil {
@@ -105,7 +105,7 @@ func (c *checker) place(cat *catalog, r abi.Release, path string) {
 	if n := len(x.Versions); n > 0 && compareVersions(x.Versions[n-1].Version, r.Version) >= 0 {
 		c.refuse(path, coded(codeNotHigher, "version %q isn't above %q, the newest of %q", r.Version, x.Versions[n-1].Version, r.Name))
 	}
-	c.growth(x, r)
+	c.growth(x, r, c.opts.Channel)
 }
 
 // name compares a new plugin's name with those that there are.
@@ -133,23 +133,13 @@ func (c *checker) name(plugin, path string) {
 	}
 }
 
-// growth compares a release with the newest one below it.
-func (c *checker) growth(x *Index, r abi.Release) {
+// growth compares a release with the newest one below it that users of its channel
+// have: a beta that widened is none of those who follow stable versions.
+func (c *checker) growth(x *Index, r abi.Release, channel Channel) {
 	g := Growth{Plugin: r.Namespace + "/" + r.Name, To: r.Version, Added: []string{}, Removed: []string{}, Redefined: []string{}}
-	var before abi.Release
-	for _, v := range slices.Backward(x.Versions) {
-		if compareVersions(v.Version, r.Version) >= 0 {
-			continue
-		}
-		path := releasePath(x.Namespace, x.Name, v.Version)
-		data, err := c.was.files.ReadFile(path)
-		if err == nil && v.Release.matches(data) {
-			before, err = decodeRelease(path, data)
-		}
-		if err == nil && before.Version != "" {
-			g.From = v.Version
-		}
-		break
+	before, ok := c.offeredBelow(x, r.Version, channel)
+	if ok {
+		g.From = before.Version
 	}
 	if g.From == "" {
 		g.Added = release.Explain(r, nil)
@@ -158,6 +148,29 @@ func (c *checker) growth(x *Index, r abi.Release) {
 		g.Added, g.Removed, g.Redefined = append(g.Added, d.Added...), append(g.Removed, d.Removed...), append(g.Redefined, d.Redefined...)
 	}
 	c.report.Growth = append(c.report.Growth, g)
+}
+
+// offeredBelow is the newest release below a version that a channel offers: neither
+// yanked nor revoked, and for any channel but beta a stable one.
+func (c *checker) offeredBelow(x *Index, version string, channel Channel) (abi.Release, bool) {
+	for _, v := range slices.Backward(x.Versions) {
+		if compareVersions(v.Version, version) >= 0 || v.Yanked != "" || (channel != Beta && v.Channel != Stable) {
+			continue
+		}
+		path := releasePath(x.Namespace, x.Name, v.Version)
+		data, err := c.was.files.ReadFile(path)
+		if err != nil || !v.Release.matches(data) {
+			return abi.Release{}, false
+		}
+		r, err := decodeRelease(path, data)
+		if err != nil {
+			return abi.Release{}, false
+		}
+		if _, revoked := c.was.state.revokedArtifact(v.Release.SHA256, r.Module.SHA256); !revoked {
+			return r, true
+		}
+	}
+	return abi.Release{}, false
 }
 
 // module finds a release's module and has it looked at.

@@ -231,8 +231,10 @@ func (c *checker) listedReleases(ctx context.Context) error {
 		}
 		c.compare(old, x)
 		for _, v := range x.Versions {
-			if !c.whole && slices.ContainsFunc(old.Versions, func(o Version) bool { return o.Version == v.Version }) {
-				continue
+			if !c.whole && slices.ContainsFunc(old.Versions, func(o Version) bool {
+				return o.Version == v.Version && (o.Channel == v.Channel || v.Channel != Stable)
+			}) {
+				continue // known, and offered to nobody new
 			}
 			c.say("checking %s@%s", ref.Plugin(), v.Version)
 			if err := c.listed(ctx, ref, old, v); err != nil {

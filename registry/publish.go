@@ -132,6 +132,9 @@ func (e *edit) acceptBy(r abi.Release, s Submission) (signing.Fingerprint, error
 	if !none && (int64(len(s.Wasm)) != r.Module.Size || hashOf(s.Wasm) != r.Module.SHA256) {
 		return "", refuse(abi.ReasonTampered, nil, "the module isn't the one that the release names, %q", r.Module.SHA256)
 	}
+	if err := e.usable(r, s.Release); err != nil {
+		return "", err
+	}
 	n, err := e.namespace(r.Namespace)
 	if err != nil {
 		return "", err

@@ -57,9 +57,25 @@ func (e *edit) version(ref Ref, version string) (*Index, *Version, error) {
 	}
 	i := slices.IndexFunc(x.Versions, func(v Version) bool { return v.Version == version })
 	if i < 0 {
-		return nil, nil, abi.Errorf(abi.ErrNotFound, "", "no version %q of %q", version, ref.Plugin())
+		return nil, nil, abi.Errorf(abi.ErrNotFound, "", "no version %q of %q", version, ref.Plugin()).WithHint("%s", x.newest())
 	}
 	return &x, &x.Versions[i], nil
+}
+
+// newest names the newest versions, for whoever mistyped one.
+func (x *Index) newest() string {
+	const most = 5
+	names := []string{}
+	for _, v := range slices.Backward(x.Versions) {
+		if len(names) == most {
+			break
+		}
+		names = append(names, v.Version)
+	}
+	if len(x.Versions) > most {
+		return "the newest versions: " + strings.Join(names, ", ")
+	}
+	return "the versions there are: " + strings.Join(names, ", ")
 }
 
 func checkReason(reason string) error {
@@ -73,7 +89,8 @@ func checkReason(reason string) error {
 type Revocation struct {
 	Keys      []signing.Fingerprint
 	Artifacts []string // sha256 of modules or releases
-	Versions  []Ref    // with the version as constraint: its release and its module
+	Versions  []Ref    // with the version as constraint: its release, and its module if no other version uses it
+	Modules   bool     // the modules of Versions in any case, and with them what else uses them
 	Reason    string
 }
 
@@ -89,41 +106,19 @@ func (m *Maintainer) Revoke(ctx context.Context, keys Keys, rev Revocation) erro
 		if err := e.get(revocationsPath, &r); err != nil {
 			return err
 		}
-		hashes, err := e.artifactsOf(rev)
+		p, err := e.plan(rev)
 		if err != nil {
 			return err
 		}
 		before := len(r.Keys) + len(r.Artifacts)
 		r.addKeys(rev, At(e.now))
-		r.addArtifacts(hashes, rev.Reason, At(e.now))
+		r.addArtifacts(p.hashes, rev.Reason, At(e.now))
 		if len(r.Keys)+len(r.Artifacts) == before {
 			return abi.Errorf(abi.ErrInvalidArgs, "", "all of it is revoked already")
 		}
 		r.Version++
 		return e.putSigned(revocationsPath, &r, keys.Revocation)
 	})
-}
-
-// artifactsOf collects the hashes that a revocation names.
-func (e *edit) artifactsOf(rev Revocation) ([]string, error) {
-	hashes := slices.Clone(rev.Artifacts)
-	for _, ref := range rev.Versions {
-		_, v, err := e.version(ref, ref.Constraint)
-		if err != nil {
-			return nil, err
-		}
-		path := releasePath(ref.Namespace, ref.Name, v.Version)
-		data, err := e.read(path)
-		if err != nil {
-			return nil, err
-		}
-		r, err := decodeRelease(path, data)
-		if err != nil {
-			return nil, err
-		}
-		hashes = append(hashes, v.Release.SHA256, r.Module.SHA256)
-	}
-	return slices.DeleteFunc(hashes, func(h string) bool { return h == "" }), nil
 }
 
 func (r *Revocations) addKeys(rev Revocation, since Time) {

@@ -97,7 +97,7 @@ func (a *app) accept(ctx context.Context, f *acceptance, args []string) error {
 	if len(args) > 1 {
 		ref = args[1]
 	}
-	check := registry.CheckOptions{Source: args[0], Ref: ref, Allow: f.allow}
+	check := registry.CheckOptions{Source: args[0], Ref: ref, Allow: f.allow, Channel: channel}
 	accepted := registry.AcceptOptions{Channel: channel}
 	if f.from != "" {
 		if accepted.From, err = registryURL(f.from); err != nil {

@@ -19,7 +19,7 @@ import (
 
 func (a *app) registryCheckCmd() *cobra.Command {
 	var opts registry.CheckOptions
-	var pin string
+	var pin, channel string
 	cmd := &cobra.Command{
 		Use:   "check [DIR or URL]",
 		Short: "check a proposed state of a registry, as a forge does before it lets a change in",
@@ -32,8 +32,11 @@ modules are there, are what was signed and would be admitted.
 
 Without --pin, the base's first root is taken at its word.`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			o := opts
+			if o.Channel, err = parseChannel(channel); err != nil {
+				return err
+			}
 			o.Source = "."
 			if len(args) > 0 {
 				o.Source = args[0]
@@ -46,6 +49,8 @@ Without --pin, the base's first root is taken at its word.`,
 	}
 	cmd.Flags().StringVar(&opts.Ref, "ref", "", "the proposed branch, tag or commit (default HEAD)")
 	cmd.Flags().StringVar(&opts.Base, "base", "", "what is in force: a branch there, or another repository's URL or path (default main)")
+	cmd.Flags().StringVar(&channel, "channel", string(registry.Stable), "who proposed versions are for: stable or beta; says with which version they are compared")
+	_ = cmd.RegisterFlagCompletionFunc("channel", cobra.FixedCompletions([]string{string(registry.Stable), string(registry.Beta)}, noFiles))
 	cmd.Flags().StringVar(&pin, "pin", "", "full fingerprint of an owner of the registry")
 	cmd.Flags().StringArrayVar(&opts.Modules, "modules", nil, "another repository that may hold proposed modules, such as the fork; may be repeated")
 	cmd.Flags().StringArrayVar(&opts.Allow, "allow", nil, "a name that looks like another's and that somebody found to be honest; may be repeated")
@@ -131,7 +136,7 @@ func printCheck(w io.Writer, r *registry.CheckReport) {
 		row(w, fmt.Sprintf("  proposed: %s@%s, signed by %s", p.Plugin, p.Version, p.Signer))
 	}
 	for _, g := range r.Growth {
-		from := "the first version"
+		from := "the first version of its channel"
 		if g.From != "" {
 			from = "from " + g.From
 		}

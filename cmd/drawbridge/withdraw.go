@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -50,6 +52,32 @@ func (a *app) registryYankCmd() *cobra.Command {
 	return cmd
 }
 
+// planRevocation says what else stops before it asks for a passphrase.
+func (a *app) planRevocation(ctx context.Context, dir string, rev registry.Revocation) (registry.RevocationPlan, error) {
+	m, err := maintainer(dir)
+	if err != nil {
+		return registry.RevocationPlan{}, err
+	}
+	plan, err := m.PlanRevocation(ctx, rev)
+	if len(plan.Stops) > 0 {
+		a.note("this stops other versions too: %s", strings.Join(plan.Stops, ", "))
+	}
+	return plan, err
+}
+
+// told is what a revocation did beyond what was named.
+func told(p registry.RevocationPlan) string {
+	text := ""
+	if len(p.Stops) > 0 {
+		text += "; stopped with it: " + strings.Join(p.Stops, ", ")
+	}
+	if len(p.Shared) > 0 {
+		text += "; its module is shared with " + strings.Join(p.Shared, ", ") +
+			", which still run it: --module revokes it too, and stops them"
+	}
+	return text
+}
+
 func (a *app) registryRevokeCmd() *cobra.Command {
 	var c changeFlags
 	var keys []string
@@ -58,8 +86,9 @@ func (a *app) registryRevokeCmd() *cobra.Command {
 		Use:   "revoke DIR [NAMESPACE/NAME@VERSION...]",
 		Short: "stop versions, artifacts or keys for good, wherever they are installed",
 		Long: `What is revoked is neither installed nor run any more, on every machine, from its next
-look at the registry on. There is no way back. A version is revoked with its release and
-its module; a key with everything that it signed or will sign. A key that the registry
+look at the registry on. There is no way back. A version is revoked with its release, and
+with its module unless other versions use the same one; --module revokes it in any case,
+and those versions with it. A key is revoked with everything that it signed or will sign. A key that the registry
 itself needs is refused: give its role to another one first, by drawbridge registry rotate.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -81,13 +110,18 @@ itself needs is refused: give its role to another one first, by drawbridge regis
 			if len(r.Keys)+len(r.Versions)+len(r.Artifacts) == 0 {
 				return usage(errors.New("nothing is named to be revoked"))
 			}
-			what := strings.Join(append(append(args[1:], keys...), r.Artifacts...), ", ")
-			return c.do(cmd.Context(), a, args[0], what+": revoked", func(m *registry.Maintainer, signers registry.Keys) error {
+			plan, err := a.planRevocation(cmd.Context(), args[0], r)
+			if err != nil {
+				return err
+			}
+			what := strings.Join(slices.Concat(args[1:], keys, r.Artifacts), ", ")
+			return c.do(cmd.Context(), a, args[0], what+": revoked"+told(plan), func(m *registry.Maintainer, signers registry.Keys) error {
 				return m.Revoke(cmd.Context(), signers, r)
 			})
 		},
 	}
 	cmd.Flags().StringVar(&rev.Reason, "reason", "", "why, for whoever has it installed")
+	cmd.Flags().BoolVar(&rev.Modules, "module", false, "revoke the versions' modules even where other versions use them, which stop too")
 	cmd.Flags().StringArrayVar(&rev.Artifacts, "artifact", nil, "revoke what has this sha256, a module or a release; may be repeated")
 	cmd.Flags().StringArrayVar(&keys, "revoke-key", nil, "revoke the key with this full fingerprint; may be repeated")
 	_ = cmd.MarkFlagRequired("reason") // the flag exists
