@@ -73,6 +73,9 @@ func (a *app) registryListCmd() *cobra.Command {
 				return err
 			}
 			a.show(list, func(w io.Writer) {
+				if len(list) == 0 {
+					return
+				}
 				row(w, "REGISTRY", "FINGERPRINT", "SNAPSHOT", "EXPIRES", "URL")
 				for _, r := range list {
 					expires, where := r.Expires.Format("2006-01-02 15:04"), r.URL
@@ -82,7 +85,7 @@ func (a *app) registryListCmd() *cobra.Command {
 					row(w, r.ID, r.Fingerprint, r.Snapshot, expires, where)
 				}
 			})
-			a.ifNone(len(list), "no registry is trusted yet: drawbridge registry add URL FINGERPRINT")
+			a.ifNone(len(list), noneTrusted)
 			if own, err := carried(a.carries()); err == nil && own == nil {
 				a.note("this build of drawbridge carries no connectors of its own (make build puts some in)")
 			}
