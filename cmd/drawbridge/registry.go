@@ -31,7 +31,9 @@ machine. Names and passwords come from git's own credential helpers and from you
 ssh agent; a URL that holds one is refused, and drawbridge keeps none. A proxy is
 taken from git's configuration (http.proxy) or from https_proxy.
 
-FINGERPRINT is the owner's, 40 or 64 hex digits, told to you by somebody you trust.`,
+FINGERPRINT is the owner's, 40 or 64 hex digits, told to you by somebody you trust.
+The registry is fetched and held against it first; then you are asked, and nothing of
+it is kept before you agree.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, err := signing.ParseFingerprint(args[1]); err != nil {
