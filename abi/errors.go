@@ -1,7 +1,9 @@
 package abi
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -98,10 +100,17 @@ type Error struct {
 	Err    error
 }
 
-// Errorf makes an Error with a formatted message. %w works and sets Err.
+// Errorf makes an Error with a formatted message. %w works and sets Err. Of an Error
+// among args the message stands in it without its operation: one is told.
 func Errorf(code Code, op, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	e := &Error{Code: code, Op: op, Msg: err.Error()}
+	for _, a := range args {
+		inner := (*Error)(nil)
+		if cause, ok := a.(error); ok && errors.As(cause, &inner) && inner.Op != "" {
+			e.Msg = strings.Replace(e.Msg, inner.Error(), inner.Msg, 1)
+		}
+	}
 	if u, ok := err.(interface{ Unwrap() error }); ok {
 		e.Err = u.Unwrap()
 	}

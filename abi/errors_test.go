@@ -28,6 +28,19 @@ func TestErrorIsItsCode(t *testing.T) {
 	}
 }
 
+// A message says one operation, however many errors are in it.
+func TestErrorTellsOneOperation(t *testing.T) {
+	inner := abi.Errorf(abi.ErrUntrusted, "verify", "signed by nobody: %w", fs.ErrNotExist)
+	middle := abi.Errorf(abi.ErrInvalidArgs, "open", "no key: %w", fmt.Errorf("reading it: %w", inner))
+	outer := abi.Errorf(abi.ErrInvalidArgs, "key import", "%q: %w", "a verify: b", middle)
+	if got, want := outer.Error(), `key import: "a verify: b": no key: reading it: signed by nobody: file does not exist`; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if e, ok := errors.AsType[*abi.Error](errors.Unwrap(outer)); !ok || e.Op != "open" || !errors.Is(outer, abi.ErrUntrusted) || !errors.Is(outer, fs.ErrNotExist) {
+		t.Errorf("%v lost its causes", outer)
+	}
+}
+
 func TestErrorWithoutOperation(t *testing.T) {
 	if got := abi.Errorf(abi.ErrTimeout, "", "late").Error(); got != "late" {
 		t.Errorf("got %q", got)

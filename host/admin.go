@@ -60,7 +60,8 @@ func registryInfo(r registry.Registry) RegistryInfo {
 }
 
 // AddRegistry trusts a registry after a person agreed to its address and
-// fingerprint.
+// fingerprint. They are not asked about one that isn't the owner's: it is fetched
+// and verified first, and nothing of it is kept before the yes.
 func (h *Host) AddRegistry(ctx context.Context, url, fingerprint string, show func(Question) error) (RegistryInfo, error) {
 	fpr, err := signing.ParseFingerprint(fingerprint)
 	if err != nil {
@@ -69,7 +70,12 @@ func (h *Host) AddRegistry(ctx context.Context, url, fingerprint string, show fu
 	if err := registry.CheckAddress(url); err != nil {
 		return RegistryInfo{}, err
 	}
+	seen, err := h.opts.Registry.Preview(ctx, url, fpr)
+	if err != nil {
+		return RegistryInfo{}, err
+	}
 	lines := []string{
+		"registry     " + seen.ID,
 		"address      " + url,
 		"owner's key  " + fpr.Grouped(),
 		"Whoever holds this key decides whose connectors you can install. Compare it with what the owner told you.",
@@ -79,7 +85,7 @@ func (h *Host) AddRegistry(ctx context.Context, url, fingerprint string, show fu
 	}
 	h.admin.Lock()
 	defer h.admin.Unlock()
-	r, err := h.opts.Registry.AddRegistry(ctx, url, fpr)
+	r, err := h.opts.Registry.AddPreviewed(ctx, seen)
 	if err != nil {
 		return RegistryInfo{}, err
 	}

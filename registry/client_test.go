@@ -249,6 +249,42 @@ func TestAddRegistryRefuses(t *testing.T) {
 	}
 }
 
+// What is looked at before it is added is judged alike, and leaves nothing.
+func TestPreview(t *testing.T) {
+	f := newFixture(t)
+	if _, err := f.client.Preview(t.Context(), f.origin, f.owner.Fingerprint()); !errors.Is(err, abi.ErrInvalidArgs) {
+		t.Errorf("one that is added: %v", err)
+	}
+	same := newOrigin(t, "main")
+	if _, err := f.client.Preview(t.Context(), same.origin, f.owner.Fingerprint()); !errors.Is(err, abi.ErrInvalidArgs) {
+		t.Errorf("another with the same id: %v", err)
+	}
+	c := f.newClient()
+	_, err := c.Preview(t.Context(), f.origin, f.publisher.Fingerprint())
+	e, ok := errors.AsType[*abi.Error](err)
+	if !ok || e.Reason != abi.ReasonUnknownKey || !strings.Contains(e.Hint, "ask the owner for the fingerprint again") {
+		t.Errorf("a wrong fingerprint: %v", err)
+	}
+	seen, err := c.Preview(t.Context(), f.origin, f.owner.Fingerprint())
+	if err != nil || seen.ID != "main" || seen.URL != f.origin {
+		t.Fatalf("the right one: %+v, %v", seen, err)
+	}
+	if dirs, _ := filepath.Glob(filepath.Join(c.cfg.Dir, "registries", "*")); len(dirs) != 0 {
+		t.Errorf("a preview leaves %v", dirs)
+	}
+	other := seen
+	other.ID = "other"
+	if _, err := c.AddPreviewed(t.Context(), other); !errors.Is(err, abi.ErrUntrusted) {
+		t.Errorf("another registry at the address: %v", err)
+	}
+	if list, err := c.Registries(); err != nil || len(list) != 0 {
+		t.Errorf("it was kept: %+v, %v", list, err)
+	}
+	if added, err := c.AddPreviewed(t.Context(), seen); err != nil || added.ID != "main" {
+		t.Errorf("added %+v, %v", added, err)
+	}
+}
+
 func TestArtifactAsTag(t *testing.T) {
 	f := newFixture(t)
 	sum := hashOf(wasmOf("1.0.0"))

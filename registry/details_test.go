@@ -61,8 +61,10 @@ func TestDetails(t *testing.T) {
 	}
 	for _, constraint := range []string{"9.0.0", "> 4"} {
 		named.Constraint = constraint
-		if _, err := f.client.Details(t.Context(), named); !errors.Is(err, abi.ErrNotFound) {
-			t.Errorf("%q: %v", constraint, err)
+		_, err := f.client.Details(t.Context(), named)
+		e, ok := errors.AsType[*abi.Error](err)
+		if !ok || e.Code != abi.ErrNotFound || !strings.Contains(e.Hint, "acme/tracker@VERSION: there is 1.2.0, ") || strings.Contains(e.Hint, "1.3.0") {
+			t.Errorf("%q: %v, %+v", constraint, err, e)
 		}
 	}
 	if _, err := f.client.Details(t.Context(), Ref{Namespace: "acme", Name: "none"}); !errors.Is(err, abi.ErrNotFound) {

@@ -149,12 +149,26 @@ func (e *edit) acceptBy(r abi.Release, s Submission) (signing.Fingerprint, error
 		err = e.notRevoked(verdict, "the key that signed the release is revoked")
 	}
 	if err != nil {
-		if e, ok := errors.AsType[*abi.Error](err); ok && e.Reason != abi.ReasonKeyRevoked {
-			return "", e.WithHint("drawbridge registry add-publisher DIR %s CERTIFICATE FINGERPRINT lets a key publish here", r.Namespace)
-		}
-		return "", err
+		return "", hintPublisher(err, r.Namespace, s.Signature)
 	}
 	return verdict.Signer().Primary, e.list(r, s)
+}
+
+// hintPublisher adds to the refusal of a release's signature the command that lets
+// its key publish. The fingerprint is what the signature says of itself: it counts
+// only if somebody told the same one.
+func hintPublisher(err error, namespace string, signature []byte) error {
+	e, ok := errors.AsType[*abi.Error](err)
+	switch {
+	case !ok || e.Reason == abi.ReasonKeyRevoked:
+		return err
+	case e.Reason == abi.ReasonUnsigned:
+		return e.WithHint("drawbridge connector sign OUT --key KEY")
+	}
+	if by := signing.Issuers(signature); e.Reason == abi.ReasonUnknownKey && len(by) == 1 {
+		return e.WithHint("drawbridge registry add-publisher DIR %s CERTIFICATE %s lets that key publish here, if its owner told you this fingerprint", namespace, by[0])
+	}
+	return e.WithHint("drawbridge registry add-publisher DIR %s CERTIFICATE FINGERPRINT lets a key publish here", namespace)
 }
 
 func (e *edit) read(path string) ([]byte, error) {

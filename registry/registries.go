@@ -51,16 +51,15 @@ func (c *Client) AddRegistry(ctx context.Context, address string, pinned signing
 		added, err = c.addRegistry(ctx, from, from, pinned, "")
 		return err
 	})
-	return added, err
+	return added, askAgain(err)
 }
 
 // addRegistry adds a registry at home, which is fetched from another address now.
 // If id isn't empty, it has to be the registry's. The caller holds the directory.
 func (c *Client) addRegistry(ctx context.Context, home, from address, pinned signing.Fingerprint, id string) (Registry, error) {
 	dir := c.registryDir(home.url)
-	if _, err := readState(filepath.Join(dir, "state.json")); err == nil {
-		return Registry{}, abi.Errorf(abi.ErrInvalidArgs, "", "registry %q is added already", home.url).
-			WithHint("drawbridge registry list")
+	if err := c.refuseAgain(home); err != nil {
+		return Registry{}, err
 	}
 	first := newState(home.url, pinned)
 	first.Registry = id // another one is refused

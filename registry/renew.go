@@ -29,7 +29,7 @@ func (e *edit) renewKey(c signing.Certificate, namespace string) error {
 	}
 	later := !was.Expires.IsZero() && (is.Expires.IsZero() || is.Expires.After(was.Expires))
 	if !later && old.KeepsRevocationsOf(c) {
-		return abi.Errorf(abi.ErrInvalidArgs, "", "%q is a publisher of %q already", c.Fingerprint, namespace)
+		return abi.Errorf(abi.ErrInvalidArgs, "", "%q is a publisher of %q already, and this certificate of it lasts no longer", c.Fingerprint, namespace)
 	}
 	e.addKey(c)
 	return nil

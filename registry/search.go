@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
 )
@@ -60,9 +62,33 @@ func (c *catalog) resolve(ref Ref, locked string) (Candidate, error) {
 	}
 	if !ok {
 		return Candidate{}, abi.Errorf(abi.ErrNotFound, "", "no version of %q in registry %q matches %q",
-			ref.Plugin(), c.root.Registry, ref.Constraint)
+			ref.Plugin(), c.root.Registry, ref.Constraint).WithHint("%s", hintVersions(x, locked))
 	}
 	return Candidate{c.root.Registry, x.Namespace, x.Name, v}, nil
+}
+
+// hintVersions says which versions there are to ask for, the newest first.
+func hintVersions(x *Index, locked string) string {
+	const most = 8
+	var names []string
+	for _, v := range slices.Backward(x.Versions) {
+		if v.Yanked != "" && v.Version != locked {
+			continue
+		}
+		name := v.Version
+		if v.Channel != Stable {
+			name += " (" + string(v.Channel) + ")"
+		}
+		names = append(names, name)
+	}
+	plugin := x.Namespace + "/" + x.Name
+	switch {
+	case len(names) == 0:
+		return "drawbridge info " + plugin + ", for why there is none to have"
+	case len(names) > most:
+		names = append(names[:most], fmt.Sprintf("and %d older", len(names)-most))
+	}
+	return "the same command with " + plugin + "@VERSION: there is " + strings.Join(names, ", ")
 }
 
 // registryOf decides which registry a reference is looked up in.

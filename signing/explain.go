@@ -2,6 +2,7 @@ package signing
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"time"
 
@@ -9,6 +10,24 @@ import (
 	"github.com/ProtonMail/go-crypto/openpgp/packet"
 	openpgp "github.com/ProtonMail/go-crypto/openpgp/v2"
 )
+
+// Issuers lists the keys that the signatures of a file say they are by. Nothing is
+// verified: it is for telling a person, and decides nothing.
+func Issuers(file []byte) (list []Fingerprint) {
+	if len(file) > MaxSignatureFile {
+		return nil
+	}
+	sigs, _, err := readSignatures(file)
+	if err != nil {
+		return nil
+	}
+	for _, s := range sigs {
+		if !slices.Contains(list, s.issuer) {
+			list = append(list, s.issuer)
+		}
+	}
+	return list
+}
 
 // classify gives an error of the library its detail. Nothing in this file
 // changes a verdict; it only says why.

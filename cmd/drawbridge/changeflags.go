@@ -2,12 +2,16 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/host/platform"
 	"github.com/drawbridge-mcp/drawbridge/registry"
 )
 
@@ -44,7 +48,7 @@ func (c *changeFlags) do(ctx context.Context, a *app, dir, done string, change f
 		m = m.Partial()
 	}
 	if err := change(m, keys); err != nil {
-		return err
+		return inRegistry(err, dir)
 	}
 	out := changed{Done: done}
 	if p, err := m.Pending(ctx); c.partial && err == nil {
@@ -58,6 +62,14 @@ func (c *changeFlags) do(ctx context.Context, a *app, dir, done string, change f
 		row(w, done)
 	})
 	return nil
+}
+
+// inRegistry is err with the registry's directory in its hint, which doesn't know it.
+func inRegistry(err error, dir string) error {
+	if e, ok := errors.AsType[*abi.Error](err); ok {
+		e.Hint = strings.Replace(e.Hint, "add-publisher DIR ", "add-publisher "+platform.ShellQuote(dir)+" ", 1)
+	}
+	return err
 }
 
 func maintainer(dir string) (*registry.Maintainer, error) {

@@ -17,6 +17,7 @@ import (
 	"github.com/drawbridge-mcp/drawbridge/abi/atomicfile"
 	"github.com/drawbridge-mcp/drawbridge/abi/release"
 	"github.com/drawbridge-mcp/drawbridge/host"
+	"github.com/drawbridge-mcp/drawbridge/host/platform"
 	"github.com/drawbridge-mcp/drawbridge/sandbox"
 )
 
@@ -99,6 +100,7 @@ func (a *app) buildConnector(ctx context.Context, p buildPlan) error {
 			fmt.Fprintf(w, "  %s\n", l)
 		}
 	})
+	a.note("next: drawbridge connector sign %s --key KEY", platform.ShellQuote(p.out))
 	return nil
 }
 

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -24,6 +25,8 @@ type finding struct {
 	OK     bool   `json:"ok"`
 	Detail string `json:"detail"`
 	Hint   string `json:"hint,omitempty"` // the command that mends it
+	// Untrusted says that a signature, hash or trust check refused, as verify would.
+	Untrusted bool `json:"untrusted,omitempty"`
 }
 
 func (a *app) doctorCmd() *cobra.Command {
@@ -32,7 +35,8 @@ func (a *app) doctorCmd() *cobra.Command {
 		Long: `Looks at the browser, Git, the files that drawbridge keeps, the daemon and its port,
 the clock, the registries' snapshots and whether they answer, every installed byte,
 and what MCP clients are configured to start. It starts and changes nothing; it ends
-with 1 if it finds a fault.`,
+with 5 if a signature, hash or trust check refuses something, as drawbridge verify
+does, and with 1 if it finds another fault alone.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			found := a.examine(cmd.Context())
 			bad := 0
@@ -42,15 +46,26 @@ with 1 if it finds a fault.`,
 				}
 			}
 			a.show(found, func(w io.Writer) { printFindings(w, found) })
-			if bad > 0 && !a.json { // with --json the list says it
-				return fmt.Errorf("%d of %d checks found a fault", bad, len(found))
-			}
-			if bad > 0 {
-				return errSaid
-			}
-			return nil
+			return a.sayFaults(bad, found)
 		},
 	}
+}
+
+// sayFaults is how doctor ends. With --json the list says what is wrong.
+func (a *app) sayFaults(bad int, found []finding) error {
+	untrusted := slices.ContainsFunc(found, func(f finding) bool { return f.Untrusted })
+	text := fmt.Sprintf("%d of %d checks found a fault", bad, len(found))
+	switch {
+	case bad == 0:
+		return nil
+	case a.json && untrusted:
+		return errSaidUntrusted
+	case a.json:
+		return errSaid
+	case untrusted:
+		return abi.Errorf(abi.ErrUntrusted, "", "%s", text)
+	}
+	return errors.New(text)
 }
 
 func printFindings(w io.Writer, found []finding) {
@@ -90,6 +105,7 @@ func verdict(check, detail string, err error) finding {
 	if e, ok := errors.AsType[*abi.Error](err); ok {
 		f.Hint = e.Hint
 	}
+	f.Untrusted = errors.Is(err, abi.ErrUntrusted)
 	return f
 }
 

@@ -71,7 +71,7 @@ func (a *app) checkDaemon(ctx context.Context, dirs platform.Dirs) []finding {
 	}
 	slices.Sort(plugins)
 	for _, name := range plugins {
-		found = append(found, finding{Check: "plugin " + name, Detail: st.Problem[name].Message, Hint: st.Problem[name].Hint})
+		found = append(found, finding{Check: "plugin " + name, Detail: st.Problem[name].Message, Hint: st.Problem[name].Hint, Untrusted: st.Problem[name].Code == abi.ErrUntrusted})
 	}
 	return append(found, checkConnectors(ctx, info)...)
 }

@@ -57,7 +57,7 @@ func checkInstalled(ctx context.Context, client *registry.Client, found []findin
 		told := slices.ContainsFunc(found, func(f finding) bool { return f.Check == "plugin "+name })
 		for _, c := range p.Checks {
 			if r := host.Mend(p.Entry, c); r != nil && !told {
-				out = append(out, finding{Check: "installed " + name, Detail: c.What + ": " + r.Why, Hint: r.Hint})
+				out = append(out, finding{Check: "installed " + name, Detail: c.What + ": " + r.Why, Hint: r.Hint, Untrusted: true})
 				break // one fault brings others with it; verify lists them
 			}
 		}

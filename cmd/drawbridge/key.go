@@ -7,8 +7,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -29,7 +27,11 @@ func (a *app) passphrase(fd int) signing.Passphrase {
 		if fd >= 0 {
 			return fdSecret(fd)
 		}
-		return a.secret(fmt.Sprintf("passphrase of key %s", f.Grouped()))
+		p, err := a.secret(fmt.Sprintf("passphrase of key %s", f.Grouped()))
+		if e, ok := errors.AsType[*abi.Error](err); ok && a.terminal() == nil {
+			return nil, e.WithHint("the same command with --passphrase-fd N, the file descriptor to read it from, such as 0")
+		}
+		return p, err
 	}
 }
 
@@ -139,7 +141,7 @@ func (a *app) newKey(path string, armored []byte) error {
 	if err != nil {
 		return err
 	}
-	cert := strings.TrimSuffix(path, filepath.Ext(path)) + ".asc"
+	cert := certificateBeside(path)
 	if err := atomicfile.Write(cert, append(public, '\n'), 0o644); err != nil {
 		return err
 	}

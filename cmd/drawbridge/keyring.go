@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -105,7 +106,7 @@ func (a *app) keyListCmd() *cobra.Command {
 func (a *app) keyShowCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "show FINGERPRINT|FILE", Short: "print what a key or certificate says, and its public part; needs no passphrase",
-		Args: cobra.ExactArgs(1), ValidArgsFunction: a.keyNames,
+		Args: cobra.ExactArgs(1), ValidArgsFunction: a.keyNamesOrFiles,
 		RunE: func(_ *cobra.Command, args []string) error {
 			info, path, err := a.findKey(args[0])
 			if err != nil {
@@ -130,10 +131,10 @@ func (a *app) findKey(name string) (signing.KeyInfo, string, error) {
 	if !keyring.IsName(name) {
 		text, err := readRegular("key file", name, signing.MaxKeyringFile)
 		if err != nil {
-			return signing.KeyInfo{}, "", err
+			return signing.KeyInfo{}, "", orFingerprint(name, err)
 		}
 		info, err := signing.InspectKey(text, time.Now())
-		return info, name, err
+		return info, name, inFile("key file", name, err)
 	}
 	ring, err := a.keyring()
 	if err != nil {
@@ -145,6 +146,20 @@ func (a *app) findKey(name string) (signing.KeyInfo, string, error) {
 	}
 	_, info, err := ring.Read(e, time.Now())
 	return info, e.Path, err
+}
+
+// orFingerprint is the error of a key file that isn't there, with the command that
+// lists what else could have been meant.
+func orFingerprint(name string, err error) error {
+	e, ok := errors.AsType[*abi.Error](err)
+	if !ok || !errors.Is(err, abi.ErrNotFound) {
+		return err
+	}
+	if keyring.LooksLikeName(name) {
+		return abi.Errorf(abi.ErrNotFound, "", "no key %q in the keyring, and no file of that name; a key is named by at least its last %d digits", name, keyring.MinName).
+			WithHint("drawbridge key list")
+	}
+	return e.WithHint("drawbridge key list, for the fingerprints of your keyring")
 }
 
 func (a *app) keyExportCmd() *cobra.Command {
@@ -237,6 +252,15 @@ func (a *app) keyNames(_ *cobra.Command, args []string, _ string) ([]string, cob
 		return nil, noFiles
 	}
 	return a.keysWhere(func(keyring.Entry) bool { return true }), noFiles
+}
+
+// keyNamesOrFiles is keyNames, and the shell adds files.
+func (a *app) keyNamesOrFiles(cmd *cobra.Command, args []string, text string) ([]string, cobra.ShellCompDirective) {
+	names, directive := a.keyNames(cmd, args, text)
+	if len(args) == 0 {
+		directive = cobra.ShellCompDirectiveDefault
+	}
+	return names, directive
 }
 
 // keysWhere lists fingerprints of the keyring. It makes no directory.

@@ -3,11 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/host/platform"
 	"github.com/drawbridge-mcp/drawbridge/signing"
 )
 
@@ -25,6 +27,7 @@ type keyVerdict struct {
 	Reason     signing.Detail `json:"reason"`      // which rule refused; empty for accept
 	Class      abi.Reason     `json:"class"`       // the reason that install and update would give
 	Message    string         `json:"message"`     // the same in words
+	Hint       string         `json:"hint"`        // what to do about it; empty if nothing is known
 	Key        string         `json:"key"`         // the certificate's fingerprint
 	SigningKey string         `json:"signing_key"` // the same, or a subkey's
 	Time       string         `json:"time"`        // what the signature says
@@ -47,7 +50,11 @@ func (a *app) keyVerifyCmd() *cobra.Command {
 verdict is "accept", with exit code 0, or "reject", with exit code 5 and the reason.
 
 --mode install asks for a key that was valid when it signed and still is at --at;
-archive for one that was valid when it signed.`,
+archive for one that was valid when it signed.
+
+A keyring or a signature that is there and can't be read as one is a verdict, too.
+Exit code 1 means that a file is not there or can't be opened, and 2 that the command
+line is wrong: nothing was judged then, and nothing is on standard output.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error { return a.verifySignature(p, args[0]) },
 	}
@@ -87,7 +94,7 @@ func (a *app) verifySignature(p verifyPlan, file string) error {
 		}
 		ring, err := signing.ReadRing(text)
 		if err != nil {
-			return a.sayVerdict(trust, signing.Verdict{}, err)
+			return a.sayVerdict(trust, signing.Verdict{}, inKeyring(path, text, err))
 		}
 		trust.Certificates = append(trust.Certificates, ring.Raw...)
 		trust.Fingerprints = append(trust.Fingerprints, ring.Fingerprints()...)
@@ -96,13 +103,27 @@ func (a *app) verifySignature(p verifyPlan, file string) error {
 	return a.sayVerdict(trust, verdict, err)
 }
 
+// inKeyring is a refusal of a keyring file that says which one it is.
+func inKeyring(path string, text []byte, err error) error {
+	e, ok := errors.AsType[*abi.Error](inFile("keyring", path, err))
+	if !ok || !signing.IsSecretKey(text) {
+		return e
+	}
+	e.Msg += ": it is a secret key, and a keyring holds certificates"
+	cert := certificateBeside(path)
+	if info, err := os.Stat(cert); err == nil && info.Mode().IsRegular() && cert != path {
+		return e.WithHint("--keyring %s", platform.ShellQuote(cert))
+	}
+	return e.WithHint("drawbridge key show %s > %s.asc, and --keyring %s.asc", platform.ShellQuote(path), platform.ShellQuote(path), platform.ShellQuote(path))
+}
+
 // sayVerdict prints a verdict, and returns the refusal as one that was said.
 func (a *app) sayVerdict(trust signing.Trust, v signing.Verdict, err error) error {
 	said := keyVerdict{Verdict: "accept", Mode: trust.Mode.String(), At: trust.Now.UTC().Format(time.RFC3339), Signers: []keySigner{}}
 	if err != nil {
 		said.Verdict, said.Reason, said.Message = "reject", signing.DetailOf(err), err.Error()
 		if e, ok := errors.AsType[*abi.Error](err); ok {
-			said.Class = e.Reason
+			said.Class, said.Hint = e.Reason, e.Hint
 		}
 		a.printJSON(said)
 		return fmt.Errorf("%w: %w", errSaid, err)

@@ -186,3 +186,23 @@ func TestKeyVerifyFiles(t *testing.T) {
 		})
 	}
 }
+
+// A refusal of a keyring says which file, and what to give in place of a secret key.
+func TestKeyVerifyNamesTheKeyring(t *testing.T) {
+	good := []string{"--signature", filepath.Join(vectorDir, "g-ed25519.sig"), filepath.Join(vectorDir, "data.json")}
+	dir := t.TempDir()
+	for name, text := range map[string]string{"text.asc": "hello", "lone.key": "-----BEGIN PGP PRIVATE KEY BLOCK-----\n", "owner.key": "-----BEGIN PGP PRIVATE KEY BLOCK-----\n", "owner.asc": "x"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, hint := range map[string]string{"text.asc": "", "owner.key": "owner.asc", "lone.key": "drawbridge key show "} {
+		code, said, _ := judged(t, append([]string{"--keyring", filepath.Join(vectorDir, "g-ed25519.pgp"), "--keyring", filepath.Join(dir, name)}, good...)...)
+		if code != exitUntrusted || said["reason"] != "malformed" || !strings.HasPrefix(said["message"].(string), `keyring "`+filepath.Join(dir, name)+`": `) {
+			t.Errorf("%s: exit code %d, %v", name, code, said)
+		}
+		if got := said["hint"].(string); (hint == "") != (got == "") || !strings.Contains(got, hint) {
+			t.Errorf("%s: hint %q, want %q", name, got, hint)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"slices"
@@ -31,9 +32,12 @@ What was fetched in the last ten minutes isn't fetched again, unless nothing is 
 			if err := a.call(cmd.Context(), "plugins.search", q, &res); err != nil {
 				return err
 			}
-			a.show(res, func(w io.Writer) { printFound(w, res.Found, q.All || q.Category != "") })
-			a.noteSearch(res)
-			return nil
+			a.show(res, func(w io.Writer) {
+				if len(res.Found) > 0 {
+					printFound(w, res.Found, q.All || q.Category != "")
+				}
+			})
+			return a.noteSearch(cmd.Context(), res)
 		},
 	}
 	cmd.Flags().StringVar(&q.Registry, "registry", "", "only in this registry")
@@ -87,8 +91,12 @@ func countTools(p host.FoundPlugin) string {
 }
 
 // noteSearch says what else there is to know.
-func (a *app) noteSearch(res host.SearchResult) {
-	a.ifNone(len(res.Found), "nothing is found; drawbridge registry list says where it was looked for")
+func (a *app) noteSearch(ctx context.Context, res host.SearchResult) error {
+	if len(res.Found) == 0 && !a.json {
+		if err := a.noteNothingFound(ctx); err != nil {
+			return err
+		}
+	}
 	if res.More > 0 {
 		a.note("%d more are found: search for more words", res.More)
 	}
@@ -101,6 +109,23 @@ func (a *app) noteSearch(res host.SearchResult) {
 	for _, p := range res.Problems {
 		a.note("not searched: %s", visible(p))
 	}
+	return nil
+}
+
+// noneTrusted is what a home without any registry needs.
+const noneTrusted = "no registry is trusted yet: drawbridge registry add URL FINGERPRINT"
+
+func (a *app) noteNothingFound(ctx context.Context) error {
+	var list []host.RegistryInfo
+	if err := a.call(ctx, "registries.list", struct{}{}, &list); err != nil {
+		return err
+	}
+	if len(list) == 0 {
+		a.note("nothing is found; " + noneTrusted)
+	} else {
+		a.note("nothing is found; drawbridge registry list says where it was looked for")
+	}
+	return nil
 }
 
 func (a *app) outdatedCmd() *cobra.Command {

@@ -124,6 +124,12 @@ func TestVerifyInstalled(t *testing.T) {
 		if strings.HasPrefix(pattern, "store") {
 			h.run("stop")
 			h.wantFault("installed acme/sample", "^module: .*isn't the one that was verified", "^drawbridge install acme/sample$")
+			if _, msg, code := h.try("doctor"); code != 5 || !strings.Contains(msg, "checks found a fault") {
+				t.Errorf("doctor ends with %d: %s", code, msg)
+			}
+			if _, _, code := h.try("doctor", "--json"); code != 5 {
+				t.Errorf("doctor --json ends with %d", code)
+			}
 		}
 		h.want(0, agree(), "install", "acme/sample")
 		h.run("verify")

@@ -37,3 +37,14 @@ func readRegular(what, path string, limit int64) ([]byte, error) {
 	}
 	return data, nil
 }
+
+// inFile is err, a refusal of what a file holds, with the file's name.
+func inFile(what, path string, err error) error {
+	e, ok := errors.AsType[*abi.Error](err)
+	if !ok {
+		return err
+	}
+	named := *e
+	named.Op, named.Msg, named.Err = "", fmt.Sprintf("%s %q: %s", what, path, e.Msg), err
+	return &named
+}

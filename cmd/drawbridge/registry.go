@@ -31,7 +31,9 @@ machine. Names and passwords come from git's own credential helpers and from you
 ssh agent; a URL that holds one is refused, and drawbridge keeps none. A proxy is
 taken from git's configuration (http.proxy) or from https_proxy.
 
-FINGERPRINT is the owner's, 40 or 64 hex digits, told to you by somebody you trust.`,
+FINGERPRINT is the owner's, 40 or 64 hex digits, told to you by somebody you trust.
+The registry is fetched and held against it first; then you are asked, and nothing of
+it is kept before you agree.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, err := signing.ParseFingerprint(args[1]); err != nil {
@@ -73,6 +75,9 @@ func (a *app) registryListCmd() *cobra.Command {
 				return err
 			}
 			a.show(list, func(w io.Writer) {
+				if len(list) == 0 {
+					return
+				}
 				row(w, "REGISTRY", "FINGERPRINT", "SNAPSHOT", "EXPIRES", "URL")
 				for _, r := range list {
 					expires, where := r.Expires.Format("2006-01-02 15:04"), r.URL
@@ -82,7 +87,7 @@ func (a *app) registryListCmd() *cobra.Command {
 					row(w, r.ID, r.Fingerprint, r.Snapshot, expires, where)
 				}
 			})
-			a.ifNone(len(list), "no registry is trusted yet: drawbridge registry add URL FINGERPRINT")
+			a.ifNone(len(list), noneTrusted)
 			if own, err := carried(a.carries()); err == nil && own == nil {
 				a.note("this build of drawbridge carries no connectors of its own (make build puts some in)")
 			}

@@ -163,7 +163,7 @@ func (a *app) line(ctx context.Context) (string, error) {
 func (a *app) secret(prompt string) ([]byte, error) {
 	t := a.terminal()
 	if t == nil {
-		return nil, abi.Errorf(abi.ErrInvalidArgs, "prompt", "%s is asked for on a terminal, and standard input is none", prompt)
+		return nil, abi.Errorf(abi.ErrConfirmationDenied, "prompt", "%s is asked for on a terminal, and standard input is none", prompt)
 	}
 	// Echo goes off before the prompt comes, so that nothing typed ahead is shown.
 	before, err := term.MakeRaw(int(t.Fd()))

@@ -81,6 +81,10 @@ func (r *Ring) entry(fpr signing.Fingerprint, secret bool) Entry {
 // least MinName of them, as people paste them.
 func IsName(text string) bool { return len(clean(text)) >= MinName }
 
+// LooksLikeName reports whether text is made of hexadecimal digits alone, as a part
+// of a fingerprint that may be too short to name a key.
+func LooksLikeName(text string) bool { return len(clean(text)) >= 4 }
+
 // clean returns the digits of a name, or "" for what is none.
 func clean(text string) string {
 	s := strings.ToLower(strings.NewReplacer(" ", "", ":", "").Replace(strings.TrimSpace(text)))

@@ -252,8 +252,20 @@ func TestNotPinned(t *testing.T) {
 	}
 	for _, key := range []*signing.SecretKey{w.Keys.Publisher, harness.NewKey(t, "Mallory")} {
 		fpr := string(key.Fingerprint())
-		_, err := w.Host.AddRegistry(t.Context(), w.RepoDir, fpr, w.Agree)
+		_, err := w.Host.AddRegistry(t.Context(), w.RepoDir, fpr, func(host.Question) error {
+			t.Error("a person is asked about a registry that hasn't the fingerprint")
+			return nil
+		})
 		wantUntrusted(t, err, abi.ReasonUnknownKey, fpr)
+	}
+	_, err := w.Host.AddRegistry(t.Context(), w.RepoDir, string(w.Keys.Owner.Fingerprint()), func(q host.Question) error {
+		if list, err := w.Host.Registries(t.Context()); err != nil || len(list) != 0 {
+			t.Errorf("kept before the answer: %+v, %v", list, err)
+		}
+		return w.Host.Questions.Answer(q.ID, "")
+	})
+	if !errors.Is(err, abi.ErrConfirmationDenied) {
+		t.Errorf("after a no: %v", err)
 	}
 	if list, err := w.Host.Registries(t.Context()); err != nil || len(list) != 0 {
 		t.Fatalf("registries: %+v, %v", list, err)
