@@ -102,7 +102,7 @@ func changesOf(path string, was, is view) []Change {
 	case path == revocationsPath:
 		var before, after Revocations
 		if was.document(path, &before) && is.document(path, &after) {
-			return revocationChanges(before, after)
+			return is.named(revocationChanges(before, after))
 		}
 	default:
 		return nil // certificates: the roles and namespaces say who counts
@@ -172,6 +172,44 @@ func revocationChanges(before, after Revocations) (list []Change) {
 		}
 	}
 	return list
+}
+
+// named puts the versions whose module or release is revoked before the reason.
+func (v view) named(list []Change) []Change {
+	for i, c := range list {
+		if c.Kind != ChangeHashRevoked {
+			continue
+		}
+		if names := v.usersOf(c.Subject); len(names) > 0 {
+			list[i].Detail = strings.Join(names, ", ") + ": " + c.Detail
+		}
+	}
+	return list
+}
+
+// usersOf lists the versions that a hash is the release or the module of.
+func (v view) usersOf(hash string) (names []string) {
+	for _, path := range slices.Sorted(maps.Keys(v.files)) {
+		var x Index
+		if !strings.HasPrefix(path, "connectors/") || !v.document(path, &x) {
+			continue
+		}
+		for _, version := range x.Versions {
+			path := releasePath(x.Namespace, x.Name, version.Version)
+			what := ""
+			if version.Release.SHA256 == hash {
+				what = "release"
+			} else if data, err := v.read(path); err == nil && version.Release.matches(data) {
+				if r, err := decodeRelease(path, data); err == nil && r.Module.SHA256 == hash {
+					what = "module"
+				}
+			}
+			if what != "" {
+				names = append(names, what+" of "+x.Namespace+"/"+x.Name+"@"+version.Version)
+			}
+		}
+	}
+	return names
 }
 
 // rootChange says who has the roles from now on.

@@ -285,12 +285,21 @@ func (c *checker) bring(ctx context.Context, from address, ref, to string) (*obj
 		}
 	}
 	if noSuchRef(err) {
-		return nil, abi.Errorf(abi.ErrNotFound, "check", "%q has no %q", from.url, ref).WithHint("drawbridge registry check DIR --ref REF --base REF")
+		return nil, noRef(from, ref, repo.proposedAt(ctx, from))
 	}
 	if err != nil {
 		return nil, fetchError(err, from)
 	}
 	return repo.open(ctx)
+}
+
+// noRef says that a ref isn't there, and which proposals are.
+func noRef(from address, ref string, proposed []string) error {
+	err := abi.Errorf(abi.ErrNotFound, "check", "%q has no %q", from.url, ref)
+	if len(proposed) == 0 {
+		return err.WithHint("drawbridge registry check DIR --ref REF --base REF; no branch there is called propose/…")
+	}
+	return err.WithHint("what is proposed there: %s", strings.Join(proposed, ", "))
 }
 
 // bringBase fetches the state in force. In a clone with a work tree, such as a

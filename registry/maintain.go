@@ -245,7 +245,7 @@ func (m *Maintainer) commit(ctx context.Context, e *edit, what string) error {
 		if m.partial && len(e.missing()) > 0 {
 			return m.write(ctx, e, pendingRef, what)
 		}
-		return err
+		return e.partialHint(err)
 	}
 	return m.write(ctx, e, branch, what)
 }

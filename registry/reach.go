@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -31,23 +32,45 @@ func (c *Client) Reach(ctx context.Context, id string) error {
 
 // reach asks another repository for its main branch, with what a fetch may use.
 func (r repository) reach(ctx context.Context, from address) error {
-	args := []string{"ls-remote", "--exit-code", "--quiet", "--", from.url, branch}
+	_, err := r.refsAt(ctx, from, branch)
+	return err
+}
+
+// proposedAt names some of the proposals' branches that another repository has.
+func (r repository) proposedAt(ctx context.Context, from address) (names []string) {
+	ctx, cancel := context.WithTimeout(ctx, reachTimeout)
+	defer cancel()
+	const most = 8
+	text, _ := r.refsAt(ctx, from, "refs/heads/propose/*") // none is an error too
+	for line := range strings.Lines(text) {
+		_, ref, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		name, ok := strings.CutPrefix(ref, "refs/heads/")
+		if ok && checkRefName(name) == nil && len(names) < most {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// refsAt lists refs of another repository, as git ls-remote prints them.
+func (r repository) refsAt(ctx context.Context, from address, pattern string) (string, error) {
+	args := []string{"ls-remote", "--exit-code", "--quiet", "--", from.url, pattern}
 	cmd, how := r.command(ctx, args...), hardLimits
 	if from.via == overHTTPS {
 		extra, err := userSettings(ctx)
 		if err != nil {
-			return err
+			return "", err
 		}
 		cmd.Env, how = append(cmd.Env, extra...), helpersFree
 	}
-	said := &capped{}
-	cmd.Stderr = said
+	out, said := &capped{}, &capped{}
+	cmd.Stdout, cmd.Stderr = out, said
 	err := toEnd(cmd, how)
 	if ctx.Err() != nil {
-		return fmt.Errorf("git ls-remote: %w", ctx.Err())
+		return "", fmt.Errorf("git ls-remote: %w", ctx.Err())
 	}
 	if err != nil {
-		return &gitError{args, said.String(), err}
+		return "", &gitError{args, said.String(), err}
 	}
-	return nil
+	return out.String(), nil
 }

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -134,7 +135,10 @@ type PendingChange struct {
 	Complete bool      `json:"complete"` // it isn't pending any more: the branch has it
 }
 
-// Pending says what was put aside. The error is abi.ErrNotFound if nothing was.
+// ErrNothingPending says that no change was put aside.
+var ErrNothingPending = errors.New("no change waits for signatures")
+
+// Pending says what was put aside. The error is [ErrNothingPending] if nothing was.
 func (m *Maintainer) Pending(ctx context.Context) (PendingChange, error) {
 	e, before, err := m.pending(ctx)
 	if err != nil {
@@ -200,7 +204,7 @@ func (e *edit) addSignature(path string, s Signer) error {
 // pending reads the change that was put aside, and the state that it is made for.
 func (m *Maintainer) pending(ctx context.Context) (e, before *edit, err error) {
 	if _, err := m.repo.run(ctx, nil, "rev-parse", "--verify", "--quiet", pendingRef); err != nil {
-		return nil, nil, abi.Errorf(abi.ErrNotFound, "", "no change waits for signatures").WithHint("git fetch origin drawbridge-pending:drawbridge-pending, if somebody pushed one")
+		return nil, nil, abi.Errorf(abi.ErrNotFound, "", "%w", ErrNothingPending).WithHint("git fetch origin drawbridge-pending:drawbridge-pending, if somebody pushed one")
 	}
 	if before, err = m.load(ctx, branch, Keys{}); err != nil {
 		return nil, nil, err

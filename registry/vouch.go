@@ -195,6 +195,24 @@ func (e *edit) missing() (list []Missing) {
 	return list
 }
 
+// partialHint says how several sign, where the keys given were right and others are
+// missing too.
+func (e *edit) partialHint(err error) error {
+	told, ok := errors.AsType[*abi.Error](err)
+	if !ok || told.Reason == abi.ReasonKeyRevoked {
+		return err
+	}
+	for _, m := range e.missing() {
+		some := slices.ContainsFunc(e.rolesFor(m.Path), func(r Role) bool {
+			return slices.ContainsFunc(r.Keys, func(k signing.Fingerprint) bool { return e.signedBy(m.Path, k) })
+		})
+		if some && len(m.Keys) > 0 {
+			return told.WithHint("the same with --partial, then drawbridge registry sign DIR --key %s", m.Keys[0])
+		}
+	}
+	return err
+}
+
 func (e *edit) signedBy(path string, key signing.Fingerprint) bool {
 	_, err := judge{e.read, e.now}.verify(path, e.files[path], Role{Keys: []signing.Fingerprint{key}, Threshold: 1}, signing.Install)
 	return err == nil

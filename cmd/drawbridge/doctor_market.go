@@ -63,7 +63,7 @@ func checkInstalled(ctx context.Context, client *registry.Client, found []findin
 		}
 	}
 	if len(out) == 0 && len(list) > 0 {
-		out = append(out, verdict("installed", fmt.Sprintf("%d plugins, every byte as it was verified", len(list)), nil))
+		out = append(out, verdict("installed", plural(len(list), "plugin")+", every byte as it was verified", nil))
 	}
 	return out
 }

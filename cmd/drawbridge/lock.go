@@ -64,7 +64,7 @@ same name that is there already is replaced by its next version.`,
 				return err
 			}
 			a.show(out, func(w io.Writer) {
-				fmt.Fprintf(w, "%s: lock file %s version %d, %d plugins\n", out.File, out.Name, out.Version, out.Plugins)
+				fmt.Fprintf(w, "%s: lock file %s version %d, %s\n", out.File, out.Name, out.Version, plural(out.Plugins, "plugin"))
 				if out.Signer != "" {
 					fmt.Fprintf(w, "%s: signed by %s\n", out.Signature, out.Signer)
 				}

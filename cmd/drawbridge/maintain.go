@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/drawbridge-mcp/drawbridge/abi/release"
 	"github.com/drawbridge-mcp/drawbridge/registry"
 	"github.com/drawbridge-mcp/drawbridge/signing"
 )
@@ -160,9 +161,18 @@ func (a *app) connectorPublishCmd() *cobra.Command {
 			if s.Channel, err = parseChannel(channel); err != nil {
 				return err
 			}
-			return c.do(cmd.Context(), a, dir, "published "+args[0]+" into "+dir, func(m *registry.Maintainer, keys registry.Keys) error {
+			rel, err := release.ParseRelease(s.Release)
+			if err != nil {
+				return err
+			}
+			done := fmt.Sprintf("published %s/%s@%s (%s) into %s", rel.Namespace, rel.Name, rel.Version, s.Channel, dir)
+			err = c.do(cmd.Context(), a, dir, done, func(m *registry.Maintainer, keys registry.Keys) error {
 				return m.Publish(cmd.Context(), keys, s)
 			})
+			if err == nil && !c.partial {
+				a.note("next: drawbridge registry push %s URL", dir)
+			}
+			return err
 		},
 	}
 	cmd.Flags().StringVar(&dir, "registry", "", "directory of the registry's bare repository")

@@ -174,9 +174,9 @@ func sizeOfChange(o host.OutdatedPlugin) string {
 	case !o.Outdated || o.Problem != nil:
 		return "-"
 	case o.Wider:
-		return fmt.Sprintf("wider: asks you (%d changes)", o.Changes)
+		return fmt.Sprintf("wider: asks you (%s)", plural(o.Changes, "change"))
 	case o.Asks:
-		return fmt.Sprintf("tells otherwise: asks you (%d changes)", o.Changes)
+		return fmt.Sprintf("tells otherwise: asks you (%s)", plural(o.Changes, "change"))
 	}
 	return "not wider"
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -23,12 +24,17 @@ func readBuild(dir string) (s registry.Submission, err error) {
 		name string
 		into *[]byte
 		max  int64
-	}{{releaseFile, &s.Release, abi.MaxMetadata}, {signatureFile, &s.Signature, signing.MaxSignatureFile}, {moduleFile, &s.Wasm, maxModuleFile}} {
-		if *f.into, err = readRegular("build (drawbridge connector build and sign make it)", filepath.Join(dir, f.name), f.max); err != nil {
+	}{{releaseFile, &s.Release, abi.MaxMetadata}, {moduleFile, &s.Wasm, maxModuleFile}} {
+		if *f.into, err = readRegular("build (drawbridge connector build makes it)", filepath.Join(dir, f.name), f.max); err != nil {
 			return s, err
 		}
 	}
-	return s, nil
+	s.Signature, err = readRegular("signature", filepath.Join(dir, signatureFile), signing.MaxSignatureFile)
+	if errors.Is(err, abi.ErrNotFound) {
+		return s, abi.Errorf(abi.ErrUntrusted, "", "the build in %q is not signed yet: it has no %s", dir, signatureFile).
+			WithHint("drawbridge connector sign %s --key KEY", dir)
+	}
+	return s, err
 }
 
 func (a *app) connectorProposeCmd() *cobra.Command {
@@ -118,6 +124,10 @@ func (a *app) accept(ctx context.Context, f *acceptance, args []string) error {
 	if report.Verdict != registry.VerdictAccepted {
 		a.show(report, func(w io.Writer) { printCheck(w, report) })
 		return fmt.Errorf("%w: %w", errSaid, abi.ErrUntrusted)
+	}
+	if len(report.Proposed) == 0 {
+		return abi.Errorf(abi.ErrNotFound, "", "nothing to accept: %q has no release that isn't listed already", ref).
+			WithHint("drawbridge registry accept %s propose/PLUGIN-VERSION, or with --from FORK", args[0])
 	}
 	if !a.json {
 		printCheck(a.stderr, report) // what is about to be signed, before the passphrase

@@ -199,6 +199,9 @@ func printHistory(w io.Writer, h *registry.History) {
 		if e.Problem != "" {
 			row(w, "  BROKEN "+e.Problem)
 		}
+		if len(e.Changes) == 0 && e.Problem == "" {
+			row(w, "  refreshed")
+		}
 		printChanges(w, "  ", e.Changes)
 	}
 	if h.Whole {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -105,6 +106,10 @@ func (a *app) registryPendingCmd() *cobra.Command {
 				return err
 			}
 			p, err := m.Pending(cmd.Context())
+			if errors.Is(err, registry.ErrNothingPending) {
+				a.show(map[string]any{"pending": nil}, func(w io.Writer) { row(w, "nothing waits for a signature in "+args[0]) })
+				return nil
+			}
 			if err != nil {
 				return err
 			}

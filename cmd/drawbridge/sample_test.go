@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/drawbridge-mcp/drawbridge/test/wasmtest"
 )
@@ -58,11 +59,17 @@ func sampleAnswering(result string) []byte {
 
 // writeSample puts the plugin's source into dir.
 func writeSample(dir string) error {
-	if err := os.MkdirAll(filepath.Join(dir, "src"), 0o700); err != nil {
-		return err
-	}
 	if err := os.WriteFile(filepath.Join(dir, "sample.wasm"), sampleModule(), 0o600); err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, "src", "plugin.yaml"), []byte(sampleManifest), 0o600)
+	for name, version := range map[string]string{"src": "1.0.0", "src11": "1.1.0", "src12": "1.2.0"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o700); err != nil {
+			return err
+		}
+		text := strings.Replace(sampleManifest, "1.0.0", version, 1)
+		if err := os.WriteFile(filepath.Join(dir, name, "plugin.yaml"), []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -21,7 +21,14 @@ if [ -n "${KEY:-}" ]; then
 else
 	key=$work/key id=
 	head -c 24 /dev/urandom | od -An -tx1 | tr -d ' \n' >"$work/passphrase"
-	run() { "$drawbridge" "$@" --passphrase-fd 3 3<"$work/passphrase"; }
+	# What it says of a key to be kept is not for one that is thrown away.
+	run() {
+		"$drawbridge" "$@" --passphrase-fd 3 3<"$work/passphrase" 2>"$work/notes" || {
+			code=$?
+			cat "$work/notes" >&2
+			return "$code"
+		}
+	}
 	run key new "$key" --user-id "drawbridge development build" >/dev/null
 fi
 fingerprint=$("$drawbridge" key show "$key" --json | sed -n 's/.*"fingerprint": "\([0-9a-f]*\)".*/\1/p')
