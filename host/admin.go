@@ -6,10 +6,12 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/abi/origin"
 	"github.com/drawbridge-mcp/drawbridge/abi/release"
 	"github.com/drawbridge-mcp/drawbridge/abi/strictjson"
 	"github.com/drawbridge-mcp/drawbridge/host/audit"
@@ -241,10 +243,10 @@ func (q *consent) stillHolds(rev registry.Review) error {
 // allSettings is what a plugin would run with: defaults, what was set before,
 // what is given now. A name that the release doesn't have is an error.
 func (h *Host) allSettings(rel abi.Release, given map[string]string) (map[string]string, error) {
-	all := map[string]string{}
+	all, types := map[string]string{}, map[string]abi.SettingType{}
 	for _, c := range rel.Connectors {
 		for _, s := range c.Settings {
-			all[s.Name] = s.Default
+			all[s.Name], types[s.Name] = s.Default, s.Type
 		}
 	}
 	before, err := h.settings.get(rel.Namespace + "/" + rel.Name)
@@ -262,7 +264,40 @@ func (h *Host) allSettings(rel abi.Release, given map[string]string) (map[string
 		}
 		all[name] = value
 	}
+	for name, value := range all {
+		if all[name], err = normalSetting(types[name], name, value); err != nil {
+			return nil, err
+		}
+	}
 	return all, missingSettings(rel, given, all)
+}
+
+// normalSetting checks a value and returns it as it will be used: a person who is
+// shown an address must not be shown another spelling of it than the one that is
+// asked, such as letters that look like others, or a number for a host.
+func normalSetting(kind abi.SettingType, name, value string) (string, error) {
+	wrong := func(want string) error {
+		return abi.Errorf(abi.ErrInvalidArgs, "settings", "setting %q is %q, want %s", name, value, want)
+	}
+	switch {
+	case value == "":
+	case kind == abi.SettingURL:
+		u, err := origin.ParseURL(value)
+		if err != nil || strings.ContainsAny(value, "?#") {
+			return "", wrong("an http or https URL without query and fragment")
+		}
+		if u.Path() == "/" && !strings.HasSuffix(value, "/") {
+			return strings.TrimSuffix(u.String(), "/"), nil
+		}
+		return u.String(), nil
+	case kind == abi.SettingInteger:
+		if n, err := strconv.ParseInt(value, 10, 64); err != nil || strconv.FormatInt(n, 10) != value {
+			return "", wrong("a whole number")
+		}
+	case kind == abi.SettingBoolean && value != "true" && value != "false":
+		return "", wrong("true or false")
+	}
+	return value, nil
 }
 
 // missingSettings names all settings that still need a value, and the command

@@ -27,3 +27,40 @@ func TestMissingSettings(t *testing.T) {
 		t.Errorf("nothing is missing: %v", err)
 	}
 }
+
+// What a person is shown is what is asked, in the one spelling that can't be taken
+// for another.
+func TestNormalSettings(t *testing.T) {
+	for value, want := range map[string]string{
+		"":                                   "",
+		"https://tracker.example":            "https://tracker.example",
+		"https://tracker.example/":           "https://tracker.example/",
+		"HTTPS://Tracker.Example:443":        "https://tracker.example",
+		"https://tracker.example/a/../":      "https://tracker.example/",
+		"https://g\u0456thub.com":            "https://xn--gthub-n2e.com",
+		"https://2130706433":                 "https://127.0.0.1",
+		"https://a.example%2eb.example":      "https://a.example.b.example",
+		"https://a.example\u3002b.example/x": "https://a.example.b.example/x",
+	} {
+		if got, err := normalSetting(abi.SettingURL, "base_url", value); err != nil || got != want {
+			t.Errorf("%q is %q, %v; want %q", value, got, err, want)
+		}
+	}
+	for _, c := range []struct {
+		kind  abi.SettingType
+		value string
+	}{
+		{abi.SettingURL, "https://tracker.example/?x"},
+		{abi.SettingURL, "https://tracker.example/#x"},
+		{abi.SettingURL, "https://ada@tracker.example"},
+		{abi.SettingURL, "tracker.example"},
+		{abi.SettingURL, "javascript:alert(1)"},
+		{abi.SettingInteger, "1e3"},
+		{abi.SettingInteger, "007"},
+		{abi.SettingBoolean, "yes"},
+	} {
+		if got, err := normalSetting(c.kind, "x", c.value); !errors.Is(err, abi.ErrInvalidArgs) {
+			t.Errorf("%s %q is %q, %v", c.kind, c.value, got, err)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package registry
 import (
 	"bytes"
 	"context"
+	"crypto/rand"
 	"fmt"
 	"maps"
 	"slices"
@@ -93,13 +94,14 @@ func roleOf(signers []Signer) Role {
 
 // An edit is a registry's files on their way to the next commit.
 type edit struct {
-	files  map[string][]byte
-	root   Root
-	keys   Keys
-	now    time.Time
-	signed []string // paths of what this edit signs, in order
-	parent bool     // there is a state before, whose commit is the next one's parent
-	roots  bool     // this edit makes a new root, so that everything is vouched for anew
+	files   map[string][]byte
+	root    Root
+	keys    Keys
+	now     time.Time
+	signed  []string // paths of what this edit signs, in order
+	base    string   // commit of the branch that this is an edit of; empty for a new registry
+	pending string   // commit that it was put aside in; empty if it wasn't
+	roots   bool     // this edit makes a new root, so that everything is vouched for anew
 }
 
 // addRoot writes the root with that version for e.keys, signed by signers.
@@ -196,11 +198,15 @@ func (m *Maintainer) load(ctx context.Context, ref string, keys Keys) (*edit, er
 		return nil, err
 	}
 	defer objects.close()
-	t, err := readTree(objects, ref)
+	commit, err := objects.stat(ref + "^{commit}")
+	if err != nil {
+		return nil, malformed(ref, "%w", err)
+	}
+	t, err := readTree(objects, commit.id)
 	if err != nil {
 		return nil, err
 	}
-	e := &edit{files: map[string][]byte{}, keys: keys, now: m.clock(), parent: true}
+	e := &edit{files: map[string][]byte{}, keys: keys, now: m.clock(), base: commit.id}
 	for path := range t.files {
 		if e.files[path], err = t.ReadFile(path); err != nil {
 			return nil, err
@@ -250,13 +256,40 @@ func (m *Maintainer) commit(ctx context.Context, e *edit, what string) error {
 	return m.write(ctx, e, branch, what)
 }
 
-// write commits an edit's files to a ref, on top of the branch.
+// write commits an edit's files to a ref, on top of the state that the edit was made
+// for. If the branch is another by now, nothing is written: what somebody else has
+// signed meanwhile, such as a revocation, would be undone.
 func (m *Maintainer) write(ctx context.Context, e *edit, ref, what string) error {
-	_, err := m.repo.run(ctx, bytes.NewReader(e.stream(ref, what)), "fast-import", "--quiet", "--date-format=raw", "--force")
-	if err != nil {
+	made := "refs/drawbridge/writing/" + strings.ToLower(rand.Text())
+	if _, err := m.repo.run(ctx, bytes.NewReader(e.stream(made, what)), "fast-import", "--quiet", "--date-format=raw"); err != nil {
 		return fmt.Errorf("committing: %w", err)
 	}
-	return nil
+	_, err := m.repo.run(ctx, strings.NewReader(e.moves(ref, made)), "update-ref", "--stdin")
+	if err == nil {
+		return nil
+	}
+	_, _ = m.repo.run(ctx, nil, "update-ref", "-d", made)
+	return abi.Errorf(abi.ErrConfirmationRequired, "", "the registry was changed meanwhile, by another command: nothing was written: %w", err).
+		WithHint("the same command again")
+}
+
+// moves makes ref, and no other, what was made, in one transaction of git's.
+func (e *edit) moves(ref, made string) string {
+	var b strings.Builder
+	b.WriteString("start\n")
+	switch {
+	case ref != branch:
+		fmt.Fprintf(&b, "verify %s %s\nupdate %s %s %s\n", branch, e.base, ref, made, e.pending)
+	case e.base == "":
+		fmt.Fprintf(&b, "create %s %s\n", branch, made)
+	default:
+		fmt.Fprintf(&b, "update %s %s %s\n", branch, made, e.base)
+	}
+	if ref == branch && e.pending != "" {
+		fmt.Fprintf(&b, "delete %s %s\n", pendingRef, e.pending)
+	}
+	fmt.Fprintf(&b, "delete %s\ncommit\n", made)
+	return strings.ReplaceAll(b.String(), " \n", "\n")
 }
 
 // addSnapshot lists every file that a snapshot vouches for.
@@ -299,8 +332,8 @@ func (e *edit) stream(ref, what string) []byte {
 	var b bytes.Buffer
 	message := "registry: " + what + "\n"
 	fmt.Fprintf(&b, "commit %s\ncommitter drawbridge <> %d +0000\ndata %d\n%s", ref, e.now.Unix(), len(message), message)
-	if e.parent {
-		fmt.Fprintf(&b, "from %s^0\ndeleteall\n", branch)
+	if e.base != "" {
+		fmt.Fprintf(&b, "from %s\ndeleteall\n", e.base)
 	}
 	for _, path := range slices.Sorted(maps.Keys(e.files)) {
 		fmt.Fprintf(&b, "M 100644 inline %s\ndata %d\n", path, len(e.files[path]))

@@ -179,11 +179,7 @@ func (m *Maintainer) Sign(ctx context.Context, keys Keys) (PendingChange, error)
 	if err := e.vouched(); err != nil {
 		return PendingChange{}, err
 	}
-	if err := m.write(ctx, e, branch, "signed by several"); err != nil {
-		return PendingChange{}, err
-	}
-	_, err = m.repo.run(ctx, nil, "update-ref", "-d", pendingRef)
-	return change, err
+	return change, m.write(ctx, e, branch, "signed by several")
 }
 
 // addSignature puts one more signature beside those that a file has.
@@ -215,6 +211,7 @@ func (m *Maintainer) pending(ctx context.Context) (e, before *edit, err error) {
 	if e, err = m.load(ctx, pendingRef, Keys{}); err != nil {
 		return nil, nil, err
 	}
+	e.pending, e.base = e.base, before.base
 	return e, before, e.follows(before)
 }
 

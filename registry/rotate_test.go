@@ -149,9 +149,12 @@ func TestPendingChangeRefused(t *testing.T) {
 			f := newOrigin(t, "main")
 			f.must(f.m.Partial().ChangeRoles(t.Context(), Keys{Owners: f.keys.Owners, Snapshot: f.keys.Snapshot},
 				RoleChange{Revocation: RoleEdit{Add: certs(f.owner2), Remove: []signing.Fingerprint{f.revoker.Fingerprint()}}}))
-			e, err := f.m.load(t.Context(), pendingRef, Keys{})
+			e, _, err := f.m.pending(t.Context())
 			f.must(err)
 			c.do(f, e.files)
+			now, err := f.m.load(t.Context(), branch, Keys{})
+			f.must(err)
+			e.base = now.base
 			f.must(f.m.write(t.Context(), e, pendingRef, "tampered"))
 			before := f.files()
 			if _, err := f.m.Sign(t.Context(), Keys{Revocation: []Signer{f.owner2}}); !errors.Is(err, c.want) {

@@ -41,6 +41,7 @@ func Validate(m abi.Manifest) error {
 		ids[id] = true
 		c.connector(path, &m.Connectors[i])
 	}
+	c.sharedSettings(m.Connectors)
 	return c.err()
 }
 
@@ -96,6 +97,20 @@ func (c *checker) connector(path string, con *abi.Connector) {
 	}
 	c.tools(path+".tools", con, g)
 	c.prompts(path+".prompts", con)
+}
+
+// sharedSettings checks that connectors that name the same setting mean the same: a
+// person is asked for one value, and is shown what it is good for.
+func (c *checker) sharedSettings(connectors []abi.Connector) {
+	first := map[string]abi.Setting{}
+	for i := range connectors {
+		for j, s := range connectors[i].Settings {
+			if before, ok := first[s.Name]; ok && (before.Type != s.Type || before.Default != s.Default || before.Required != s.Required) {
+				c.addf(fmt.Sprintf("$.connectors[%d].settings[%d]", i, j), "%q is another setting than the one of that name in a connector before", shorten(s.Name))
+			}
+			first[s.Name] = s
+		}
+	}
 }
 
 func (c *checker) settings(path string, settings []abi.Setting) {
