@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -156,7 +157,7 @@ func (h *Host) Install(ctx context.Context, ref string, settings map[string]stri
 		return PluginInfo{}, err
 	}
 	progress("fetching and verifying " + ref)
-	q := consent{host: h, given: settings, again: changes, show: show}
+	q := consent{host: h, ref: ref, given: settings, again: changes, show: show}
 	entry, err := h.opts.Registry.Install(ctx, r, registry.InstallOptions{
 		Again:   changes, // another address is another grant
 		Consent: q.ask,
@@ -187,6 +188,7 @@ func (h *Host) Install(ctx context.Context, ref string, settings map[string]stri
 // A consent is one person's answer about one release with its settings.
 type consent struct {
 	host  *Host
+	ref   string // what was asked for, as it was typed
 	given map[string]string
 	again bool // the settings are to be others than before
 	show  func(Question) error
@@ -201,7 +203,7 @@ func (q *consent) ask(ctx context.Context, rev registry.Review) error {
 	rel := rev.Release
 	settings, err := q.host.allSettings(rel, q.given)
 	if err != nil {
-		return err
+		return q.asTyped(rel, err)
 	}
 	if err := installable(rel, settings); err != nil {
 		return err
@@ -222,6 +224,27 @@ func (q *consent) ask(ctx context.Context, rev registry.Review) error {
 	q.host.admin.Unlock()
 	defer q.host.admin.Lock()
 	return q.host.Questions.Ask(ctx, title, lines, q.show)
+}
+
+// asTyped keeps the version or channel, and the registry, in a hint to install again.
+func (q *consent) asTyped(rel abi.Release, err error) error {
+	e, ok := errors.AsType[*abi.Error](err)
+	begins := "drawbridge install " + rel.Namespace + "/" + rel.Name
+	if !ok || !strings.HasPrefix(e.Hint, begins) {
+		return err
+	}
+	head, version, _ := strings.Cut(q.ref, "@")
+	name := rel.Namespace + "/" + rel.Name
+	if id, _, named := strings.Cut(head, ":"); named {
+		name = id + ":" + name
+	}
+	if version != "" {
+		name += "@" + version
+	}
+	if strings.ContainsAny(name, " ~<>=!*,") {
+		name = "'" + name + "'"
+	}
+	return e.WithHint("drawbridge install %s%s", name, strings.TrimPrefix(e.Hint, begins))
 }
 
 // stillHolds refuses what was agreed to with other settings than those that are

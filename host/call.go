@@ -109,7 +109,7 @@ func (c *call) find() error {
 
 // noTool says why there is no such tool.
 func (c *catalog) noTool(name string) error {
-	if e, ok := c.revoked[name]; ok {
+	if e := c.refused(name); e != nil {
 		return e
 	}
 	hint := "drawbridge tools"

@@ -53,6 +53,7 @@ type catalog struct {
 	list       []ToolDef             // sorted by name
 	problems   map[string]*abi.Error // by namespace/name: why it is not loaded
 	revoked    map[string]*abi.Error // by listed and by dotted name of tools: why they must not run
+	unread     map[string]*abi.Error // by namespace/name: refused, and its tools are not known
 }
 
 // load builds the catalog from what is installed. A plugin that can't be
@@ -65,12 +66,12 @@ func (h *Host) load() (*catalog, error) {
 	c := &catalog{
 		plugins: map[string]*plugin{}, connectors: map[string]*connector{},
 		tools: map[string]*tool{}, prompts: map[string]*prompt{}, problems: map[string]*abi.Error{},
-		revoked: map[string]*abi.Error{},
+		revoked: map[string]*abi.Error{}, unread: map[string]*abi.Error{},
 	}
 	for _, in := range installed {
 		if err := c.add(h, in); err != nil {
 			c.problems[in.Plugin()] = Safe(err)
-			c.noteRevoked(h, in.Plugin())
+			c.noteRefused(h, in.Plugin())
 		}
 	}
 	for name, t := range c.tools {

@@ -3,6 +3,8 @@ package host
 import (
 	"context"
 	"maps"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
@@ -80,6 +82,32 @@ func (l *life) explain(err error) error {
 	return err
 }
 
+// distrust is why an installed plugin is not run though its tools may be called:
+// it is revoked, damaged, or nothing vouches for it any more. Else nil.
+func (c *catalog) distrust(plugin string) *abi.Error {
+	if e := c.problems[plugin]; e != nil && e.Code == abi.ErrUntrusted {
+		return e
+	}
+	return nil
+}
+
+// refused is why a tool must not run, by its listed or its dotted name, or nil. The
+// tools of a plugin whose release is damaged are known by the connector's name
+// alone, which most plugins have too.
+func (c *catalog) refused(tool string) *abi.Error {
+	if e := c.revoked[tool]; e != nil {
+		return e
+	}
+	for _, plugin := range slices.Sorted(maps.Keys(c.unread)) {
+		_, name, _ := strings.Cut(plugin, "/")
+		name = strings.ReplaceAll(name, "-", "_")
+		if strings.HasPrefix(tool, name+"_") || strings.HasPrefix(tool, name+".") {
+			return c.unread[plugin]
+		}
+	}
+	return nil
+}
+
 // revocation is why an installed plugin must not run any more, or nil.
 func (c *catalog) revocation(plugin string) *abi.Error {
 	e := c.problems[plugin]
@@ -90,22 +118,23 @@ func (c *catalog) revocation(plugin string) *abi.Error {
 }
 
 // Revoked reports whether a tool, by its listed or its dotted name, is one of a
-// plugin that is installed and must not run any more. A call of it says why.
+// plugin that is installed and must not run: it is revoked, or damaged. A call of it says why.
 func (h *Host) Revoked(tool string) bool {
 	cat := h.catalog.Load()
 	_, runs := cat.tools[tool]
-	return !runs && cat.revoked[tool] != nil
+	return !runs && cat.refused(tool) != nil
 }
 
-// noteRevoked lets calls of a revoked plugin's tools say so.
-func (c *catalog) noteRevoked(h *Host, plugin string) {
-	e := c.revocation(plugin)
+// noteRefused lets calls of the tools of a plugin that isn't trusted say so.
+func (c *catalog) noteRefused(h *Host, plugin string) {
+	e := c.distrust(plugin)
 	if e == nil {
 		return
 	}
 	rel, err := h.opts.Registry.Release(plugin)
 	if err != nil {
-		return // its tools are unknown, then
+		c.unread[plugin] = e
+		return
 	}
 	for _, con := range rel.Connectors {
 		for i := range con.Tools {

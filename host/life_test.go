@@ -71,3 +71,18 @@ func TestJitter(t *testing.T) {
 		t.Errorf("a nanosecond became %s", d)
 	}
 }
+
+// A tool of a plugin that isn't trusted says why, also if only its name is known.
+func TestToolsOfWhatIsRefused(t *testing.T) {
+	bad := abi.Errorf(abi.ErrUntrusted, "verify", "it is damaged").WithHint("drawbridge install acme/my-tracker@1.0.0")
+	c := &catalog{
+		revoked: map[string]*abi.Error{"wiki_read": bad}, unread: map[string]*abi.Error{"acme/my-tracker": bad},
+	}
+	for tool, refused := range map[string]bool{
+		"wiki_read": true, "my_tracker_list": true, "my_tracker.list": true, "wiki_other": false, "my_trackers": false, "other_list": false,
+	} {
+		if err := c.noTool(tool); errors.Is(err, abi.ErrUntrusted) != refused {
+			t.Errorf("%s: %v, want refused %v", tool, err, refused)
+		}
+	}
+}

@@ -79,7 +79,7 @@ func (h *Host) stopRevoked(ctx context.Context) error {
 func (h *Host) stopRevokedHeld(ctx context.Context) error {
 	stopped := map[string]error{}
 	for name := range h.catalog.Load().plugins {
-		if err := h.opts.Registry.Standing(name); errors.Is(err, abi.ErrUntrusted) {
+		if err := h.opts.Registry.Standing(ctx, name); errors.Is(err, abi.ErrUntrusted) {
 			stopped[name] = err
 		}
 	}

@@ -108,7 +108,9 @@ func (s *syncing) registries(ctx context.Context) {
 	for _, r := range s.lock.Registries {
 		isNew := err == nil && !slices.ContainsFunc(known, func(k registry.Registry) bool { return k.ID == r.ID })
 		if s.req.DryRun {
-			if isNew {
+			if err := reg.CheckRegistry(ctx, r); err != nil {
+				s.broken[r.ID] = err
+			} else if isNew {
 				s.step(SyncStep{Action: SyncAdd, Subject: r.ID}, nil)
 			}
 			continue
@@ -142,7 +144,7 @@ func (s *syncing) plugin(ctx context.Context, p registry.TeamPlugin) {
 		}
 	}
 	if s.req.DryRun {
-		s.step(st, nil)
+		s.step(st, s.broken[p.Registry])
 		return
 	}
 	err := s.broken[p.Registry]

@@ -64,7 +64,7 @@ func Mend(e registry.Entry, c registry.Inspection) *Refusal {
 	case c.What == "signature" && !errors.Is(c.Err, abi.ErrUntrusted):
 		r.Hint = "drawbridge search --refresh"
 	default:
-		r.Hint = "drawbridge install " + e.Plugin()
+		r.Hint = "drawbridge install " + e.Plugin() + "@" + e.Version
 	}
 	return r
 }

@@ -66,11 +66,14 @@ func TestDowngrade(t *testing.T) {
 	f.mustInstall(tracker)
 	older := Ref{Namespace: "acme", Name: "tracker", Constraint: "1.0.0"}
 	_, err := f.install(older)
-	wantRefused(t, err, abi.ReasonSnapshotOlder, f.publisher)
+	wantHint(t, err, abi.ErrInvalidArgs, "drawbridge remove acme/tracker --keep-data, then drawbridge install acme/tracker@1.0.0")
 	f.wantActive("1.1.0")
 	_, err = f.client.Install(t.Context(), older, InstallOptions{Consent: yes, AllowDowngrade: true})
 	f.must(err)
 	f.wantActive("1.0.0")
+	f.mustInstall(tracker)
+	_, err = f.install(older) // now it is the version before
+	wantHint(t, err, abi.ErrInvalidArgs, "drawbridge rollback acme/tracker")
 }
 
 func TestInstalledVersionChangesItsBytes(t *testing.T) {

@@ -215,6 +215,9 @@ func TestTwoRegistries(t *testing.T) {
 	if !errors.Is(err, abi.ErrInvalidArgs) {
 		t.Errorf("ambiguous plugin: %v, want invalid_args", err)
 	}
+	wantHint(t, err, abi.ErrInvalidArgs, "drawbridge install main:acme/tracker, or drawbridge install other:acme/tracker")
+	_, err = f.client.Complete(t.Context(), Ref{Name: "tracker", Constraint: "1.0.0"})
+	wantHint(t, err, abi.ErrInvalidArgs, "drawbridge install main:acme/tracker@1.0.0, or drawbridge install other:acme/tracker@1.0.0")
 	f.mustInstall(Ref{Registry: "main", Namespace: "acme", Name: "tracker"})
 	f.mustInstall(tracker) // now it is bound
 	_, err = f.install(Ref{Registry: "other", Namespace: "acme", Name: "tracker"})

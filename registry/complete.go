@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -32,11 +33,32 @@ func (c *Client) Complete(ctx context.Context, ref Ref) (Ref, error) {
 			WithHint("drawbridge search %s", ref.Name)
 	case len(found) > 1:
 		return Ref{}, abi.Errorf(abi.ErrInvalidArgs, "", "%q may be any of %s", ref.Name, strings.Join(found, ", ")).
-			WithHint("the same command with one of these names in full")
+			WithHint("%s", installOne(found, ref))
 	}
 	full, err := ParseRef(found[0])
 	full.Constraint, full.Channel = ref.Constraint, ref.Channel
 	return full, err
+}
+
+// installOne is the commands of which one is meant.
+func installOne(found []string, ref Ref) string {
+	suffix := cmp.Or(ref.Constraint, string(ref.Channel))
+	if suffix != "" {
+		suffix = "@" + suffix
+	}
+	commands := make([]string, len(found))
+	for i, name := range found {
+		commands[i] = "drawbridge install " + quoted(name+suffix)
+	}
+	return strings.Join(commands, ", or ")
+}
+
+// quoted is an argument as a shell takes it.
+func quoted(arg string) string {
+	if strings.ContainsAny(arg, " ~<>=!*,") {
+		return "'" + arg + "'"
+	}
+	return arg
 }
 
 // named lists "registry:namespace/name" of every plugin that ref can mean.

@@ -58,7 +58,7 @@ func (c *Client) inspect(ctx context.Context, e Entry) Inspected {
 	add("module", c.checkModule(e))
 	s, _, err := c.registryState(e.Registry)
 	if err == nil {
-		err = e.checkRevoked(s)
+		err = c.mended(ctx, e, e.checkRevoked(s))
 	}
 	add("revocations", err)
 	add("signature", c.checkSignature(ctx, e))
@@ -67,9 +67,20 @@ func (c *Client) inspect(ctx context.Context, e Entry) Inspected {
 		if err == nil {
 			err = c.checkModule(*p)
 		}
-		add("previous version", err)
+		add("previous version", e.withoutIt(err))
 	}
 	return k
+}
+
+// withoutIt gives what is wrong with the version before e's a command that works:
+// an install never goes down, and one of e itself leaves what is behind it.
+func (e Entry) withoutIt(err error) error {
+	bad, ok := errors.AsType[*abi.Error](err)
+	if !ok {
+		return err
+	}
+	said := *bad
+	return said.WithHint("drawbridge remove %s --keep-data, then drawbridge install %s@%s", e.Plugin(), e.Plugin(), e.Version)
 }
 
 func (c *Client) checkModule(e Entry) error {

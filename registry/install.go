@@ -131,6 +131,23 @@ func (c *Client) propose(ctx context.Context, ref Ref, opts InstallOptions) (*pr
 // errBelow is in the chain of an error about a version below the installed one.
 var errBelow = errors.New("a higher version is installed")
 
+// below is the error of a version below the installed one. Where the user asked for
+// it by its version that is a choice, which another command carries out. Where not,
+// the registry serves less than it did, which is refused like any other rewinding.
+func below(ref Ref, version string, old *Entry) *abi.Error {
+	if c := ref.Constraint; c == "" || c == "latest" || strings.HasPrefix(c, "=") {
+		return refuseFor(errBelow, abi.ReasonSnapshotOlder, old.keys(), "version %q of %q is below the installed version %q",
+			version, ref.Plugin(), old.Version)
+	}
+	hint := fmt.Sprintf("drawbridge remove %s --keep-data, then drawbridge install %s@%s", ref.Plugin(), ref.Plugin(), version)
+	if old.Previous != nil && old.Previous.Version == version {
+		hint = "drawbridge rollback " + ref.Plugin()
+	}
+	e := abi.Errorf(abi.ErrInvalidArgs, "", "version %q of %q is below the installed version %q: an install never goes down", version, ref.Plugin(), old.Version)
+	e.Err = errBelow
+	return e.WithHint("%s", hint)
+}
+
 // isThere reports whether a proposal is what is installed, and whole.
 func (c *Client) isThere(p *proposal, lock *Lock) (Loaded, bool) {
 	old := lock.find(p.ref.Plugin())
@@ -243,8 +260,7 @@ func (c *Client) verifyVersion(cat *catalog, ref Ref, lock *Lock, opts InstallOp
 		return nil, err
 	}
 	if old != nil && !opts.AllowDowngrade && compareVersions(candidate.Version.Version, old.Version) < 0 {
-		return nil, refuseFor(errBelow, abi.ReasonSnapshotOlder, old.keys(), "version %q of %q is below the installed version %q",
-			candidate.Version.Version, ref.Plugin(), old.Version)
+		return nil, below(ref, candidate.Version.Version, old)
 	}
 	v, err := cat.release(ref, candidate.Version)
 	if err != nil {

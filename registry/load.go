@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
@@ -19,6 +20,8 @@ type Loaded struct {
 // Load reads an installed plugin ("namespace/name"). It reads the module once,
 // and refuses it unless it is what the lock pins and nothing about it is revoked.
 // It needs no network.
+//
+//nolint:contextcheck // what is installed is loaded as a whole
 func (c *Client) Load(plugin string) (Loaded, error) {
 	lock, err := readLock(c.lockPath())
 	if err != nil {
@@ -28,7 +31,11 @@ func (c *Client) Load(plugin string) (Loaded, error) {
 	if e == nil {
 		return Loaded{}, notInstalled(plugin)
 	}
-	return c.load(*e)
+	l, err := c.load(*e)
+	if err != nil {
+		return Loaded{}, c.mended(context.Background(), *e, err) // Git has deadlines of its own
+	}
+	return l, nil
 }
 
 func (c *Client) load(e Entry) (Loaded, error) {
@@ -92,5 +99,5 @@ func (c *Client) readRelease(e Entry) (abi.Release, error) {
 func (e Entry) tampered(what string, cause error) error {
 	return refuseFor(cause, abi.ReasonTampered, e.keys(),
 		"the installed %s of %q version %q isn't the one that was verified", what, e.Plugin(), e.Version).
-		WithHint("drawbridge install %s", e.Plugin())
+		WithHint("drawbridge install %s@%s", e.Plugin(), e.Version)
 }

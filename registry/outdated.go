@@ -35,7 +35,7 @@ func (c *Client) Standings(ctx context.Context) ([]Standing, error) {
 	for id, entries := range by {
 		first := len(list)
 		for _, e := range entries {
-			list = append(list, c.standing(e))
+			list = append(list, c.standing(ctx, e))
 		}
 		err := c.withCatalog(ctx, id, func(cat *catalog) error {
 			for i := range entries {
@@ -54,13 +54,13 @@ func (c *Client) Standings(ctx context.Context) ([]Standing, error) {
 }
 
 // standing is what is known without the registry's copy.
-func (c *Client) standing(e Entry) Standing {
+func (c *Client) standing(ctx context.Context, e Entry) Standing {
 	s := Standing{Entry: e}
 	if r, err := c.readRelease(e); err == nil {
 		s.Installed = &r
 	}
 	if st, _, err := c.registryState(e.Registry); err == nil {
-		s.Revoked = e.checkRevoked(st)
+		s.Revoked = c.mended(ctx, e, e.checkRevoked(st))
 	}
 	return s
 }

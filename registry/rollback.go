@@ -19,7 +19,7 @@ func (c *Client) Rollback(ctx context.Context, plugin string, opts InstallOption
 	}
 	var agreed *retreat
 	err := c.exclusive(func() (err error) {
-		agreed, err = c.retreat(plugin)
+		agreed, err = c.retreat(ctx, plugin)
 		return err
 	})
 	if err != nil {
@@ -30,7 +30,7 @@ func (c *Client) Rollback(ctx context.Context, plugin string, opts InstallOption
 	}
 	var back Entry
 	err = c.exclusive(func() error {
-		now, err := c.retreat(plugin)
+		now, err := c.retreat(ctx, plugin)
 		if err != nil {
 			return err
 		}
@@ -62,7 +62,7 @@ type retreat struct {
 	review Review
 }
 
-func (c *Client) retreat(plugin string) (*retreat, error) {
+func (c *Client) retreat(ctx context.Context, plugin string) (*retreat, error) {
 	lock, err := readLock(c.lockPath())
 	if err != nil {
 		return nil, err
@@ -76,6 +76,12 @@ func (c *Client) retreat(plugin string) (*retreat, error) {
 			WithHint("drawbridge list")
 	}
 	l, err := c.load(*current.Previous)
+	if errors.Is(err, abi.ErrUntrusted) {
+		if _, now := c.load(*current); now != nil {
+			return nil, current.hinted(err, c.mended(ctx, *current, now))
+		}
+		return nil, current.withoutIt(err)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -153,5 +153,14 @@ func onlyOne(having []string, ref Ref) (string, error) {
 		return having[0], nil
 	}
 	return "", abi.Errorf(abi.ErrInvalidArgs, "", "plugin %q is in the registries %q", ref.Plugin(), having).
-		WithHint("drawbridge install %s:%s", having[0], ref.Plugin())
+		WithHint("%s", installOne(inEach(having, ref), ref))
+}
+
+// inEach names a plugin once for each registry that has it.
+func inEach(registries []string, ref Ref) []string {
+	names := make([]string, len(registries))
+	for i, id := range registries {
+		names[i] = id + ":" + ref.Plugin()
+	}
+	return names
 }

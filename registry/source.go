@@ -48,15 +48,8 @@ func isBare(path string) bool {
 // path of this machine: with mirrors, the mirror is what is remembered then.
 func (c *Client) EnsureRegistry(ctx context.Context, want TeamRegistry) error {
 	return c.exclusive(func() error {
-		s, _, err := c.registryState(want.ID)
-		switch {
-		case err == nil && s.Pinned == want.Pinned:
-			return nil
-		case err == nil:
-			return refuse(abi.ReasonUnknownKey, []signing.Fingerprint{s.Pinned, want.Pinned},
-				"registry %q is pinned to another key here than in the lock file", want.ID).
-				WithHint("drawbridge registry remove %s, if the lock file is right", want.ID)
-		case !errors.Is(err, abi.ErrNotFound):
+		known, err := c.isRegistry(want)
+		if err != nil || known {
 			return err
 		}
 		home, from, err := newSource(ctx, want)
@@ -66,6 +59,32 @@ func (c *Client) EnsureRegistry(ctx context.Context, want TeamRegistry) error {
 		_, err = c.addRegistry(ctx, home, from, want.Pinned, want.ID)
 		return err
 	})
+}
+
+// CheckRegistry says why EnsureRegistry would refuse a registry before it fetches
+// anything. It changes nothing.
+func (c *Client) CheckRegistry(ctx context.Context, want TeamRegistry) error {
+	known, err := c.isRegistry(want)
+	if err == nil && !known {
+		_, _, err = newSource(ctx, want)
+	}
+	return err
+}
+
+// isRegistry reports whether a registry of a lock file is there, with the same key.
+func (c *Client) isRegistry(want TeamRegistry) (bool, error) {
+	s, _, err := c.registryState(want.ID)
+	switch {
+	case errors.Is(err, abi.ErrNotFound):
+		return false, nil
+	case err != nil:
+		return false, err
+	case s.Pinned != want.Pinned:
+		return false, refuse(abi.ReasonUnknownKey, []signing.Fingerprint{s.Pinned, want.Pinned},
+			"registry %q is pinned to another key here than in the lock file", want.ID).
+			WithHint("drawbridge registry remove %s, if the lock file is right", want.ID)
+	}
+	return true, nil
 }
 
 // newSource says where a registry of a lock file is from now on, and where it is

@@ -96,7 +96,7 @@ func (c *Client) Apply(ctx context.Context, u Update, opts InstallOptions) (Entr
 
 // Standing tells why an installed plugin must not run any more, by what was last
 // seen of its registry's revocations. It reads none of the plugin's files.
-func (c *Client) Standing(plugin string) error {
+func (c *Client) Standing(ctx context.Context, plugin string) error {
 	lock, err := readLock(c.lockPath())
 	if err != nil {
 		return err
@@ -109,7 +109,7 @@ func (c *Client) Standing(plugin string) error {
 	if err != nil {
 		return err
 	}
-	return e.checkRevoked(s)
+	return c.mended(ctx, *e, e.checkRevoked(s))
 }
 
 // Release reads the release of an installed plugin as the lock pins it, also of

@@ -228,7 +228,7 @@ func TestReviewOfWhatIsUnsound(t *testing.T) {
 	}
 	f.revoke(Revocation{Artifacts: []string{hashOf(wasmOf("1.0.0"))}, Reason: "sends tickets elsewhere"})
 	wantRefused(t, f.update().Review.Unsound, abi.ReasonArtifactRevoked)
-	wantRefused(t, f.client.Standing("acme/tracker"), abi.ReasonArtifactRevoked)
+	wantRefused(t, f.client.Standing(t.Context(), "acme/tracker"), abi.ReasonArtifactRevoked)
 	if r, err := f.client.Release("acme/tracker"); err != nil || r.Version != "1.0.0" {
 		t.Errorf("its release: %+v, %v", r, err)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -38,9 +39,18 @@ updates follow from then on.`,
 			if err := a.call(cmd.Context(), "plugins.install", control.PluginParams{Ref: args[0], Settings: settings}, &res); err != nil {
 				return err
 			}
+			var how []host.ConnectorHealth
+			for _, p := range a.listed(cmd) {
+				if p.Name == res.Name {
+					how = p.Health
+				}
+			}
 			a.show(res, func(w io.Writer) {
 				fmt.Fprintf(w, "installed %s@%s, signed by %s\n", res.Name, res.Version, res.Signer)
 				for _, c := range res.Connectors {
+					if slices.ContainsFunc(how, func(h host.ConnectorHealth) bool { return h.Connector == c && h.State == "ok" }) {
+						continue // somebody is signed in
+					}
 					fmt.Fprintf(w, "connector %s: next, drawbridge login %s\n", c, c)
 				}
 			})
@@ -49,6 +59,14 @@ updates follow from then on.`,
 	}
 	cmd.Flags().StringArrayVar(&set, "set", nil, "a setting as NAME=VALUE, such as base_url=https://tracker.example; may be repeated")
 	return cmd
+}
+
+// listed is what is installed, or nothing if that can't be told.
+func (a *app) listed(cmd *cobra.Command) (list []host.PluginInfo) {
+	if a.call(cmd.Context(), "plugins.list", struct{}{}, &list) != nil {
+		return nil
+	}
+	return list
 }
 
 // badRef refuses what can be no plugin's name before a daemon is asked.

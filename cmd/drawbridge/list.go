@@ -46,6 +46,9 @@ func (a *app) listCmd() *cobra.Command {
 				for _, n := range p.Notices {
 					a.note("%s: %s", redact.Visible(p.Name), redact.Visible(n))
 				}
+				if _, why, ok := strings.Cut(p.State, ": "); ok {
+					a.note("%s: %s", redact.Visible(p.Name), redact.Visible(why))
+				}
 				if p.State != "ready" && p.Hint != "" {
 					a.note("%s: %s", redact.Visible(p.Name), redact.Visible(p.Hint))
 				}
@@ -80,7 +83,7 @@ func printPlugins(w io.Writer, list []listedPlugin, all bool) {
 				}
 			}
 		}
-		cells := []any{p.Name, p.Version, followed(p.PluginInfo), p.Registry, strings.Join(conns, ", "), p.State, p.Signer}
+		cells := []any{p.Name, p.Version, followed(p.PluginInfo), p.Registry, strings.Join(conns, ", "), shortState(p.State), p.Signer}
 		if all {
 			cells = append(cells, p.Category)
 		}
@@ -89,6 +92,19 @@ func printPlugins(w io.Writer, list []listedPlugin, all bool) {
 			row(w, "  "+settingLine(s))
 		}
 	}
+}
+
+// shortState is a state in a word: why it is so stands below the table.
+func shortState(state string) string {
+	short, _, _ := strings.Cut(state, ": ")
+	_, reason, ok := strings.Cut(strings.TrimSuffix(short, ")"), " (")
+	switch {
+	case !ok:
+		return short
+	case reason == string(abi.ReasonArtifactRevoked), reason == string(abi.ReasonKeyRevoked):
+		return "revoked"
+	}
+	return reason
 }
 
 // followed says which versions a plugin is brought to by an update.

@@ -13,6 +13,7 @@ import (
 	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/host"
 	"github.com/drawbridge-mcp/drawbridge/host/control"
+	"github.com/drawbridge-mcp/drawbridge/host/redact"
 	"github.com/drawbridge-mcp/drawbridge/registry"
 )
 
@@ -149,6 +150,14 @@ could not be looked up, and with 5 if something installed is revoked.`,
 					printOutdated(w, list)
 				}
 			})
+			for _, o := range list {
+				if o.Revoked != nil {
+					a.note("%s: %s", redact.Visible(o.Name), redact.Visible(o.Revoked.Why))
+				}
+				if o.Problem != nil {
+					a.note("%s: %s", redact.Visible(o.Name), redact.Visible(o.Problem.Why))
+				}
+			}
 			a.ifNone(len(list), "everything that is installed is the newest")
 			switch {
 			case slices.ContainsFunc(list, func(o host.OutdatedPlugin) bool { return o.Revoked != nil }):
@@ -184,13 +193,13 @@ func sizeOfChange(o host.OutdatedPlugin) string {
 func stateOf(o host.OutdatedPlugin) string {
 	var parts []string
 	if o.Revoked != nil {
-		parts = append(parts, "REVOKED, does not run: "+o.Revoked.Why)
+		parts = append(parts, "revoked")
 	}
 	if o.Yanked != "" {
 		parts = append(parts, fmt.Sprintf("the installed version was yanked: %q", o.Yanked))
 	}
 	if o.Problem != nil {
-		parts = append(parts, "can't be judged: "+o.Problem.Why)
+		parts = append(parts, "can't be judged")
 	}
 	if o.Pinned {
 		parts = append(parts, "pinned")

@@ -123,7 +123,14 @@ func TestVerifyInstalled(t *testing.T) {
 		}
 		if strings.HasPrefix(pattern, "store") {
 			h.run("stop")
-			h.wantFault("installed acme/sample", "^module: .*isn't the one that was verified", "^drawbridge install acme/sample$")
+			h.wantFault("installed acme/sample", "^module: .*isn't the one that was verified", "^drawbridge install acme/sample@1.0.0$")
+			out, msg, code := h.try("call", "sample_look")
+			if code != exitUntrusted || !strings.Contains(msg, "drawbridge install acme/sample@1.0.0") {
+				t.Errorf("a call of what is damaged: exit code %d, %s%s", code, out, msg)
+			}
+			if _, msg, _ := h.try("tools"); !strings.Contains(msg, "1 connector installed, and none can run: drawbridge list") {
+				t.Errorf("tools: %s", msg)
+			}
 			if _, msg, code := h.try("doctor"); code != 5 || !strings.Contains(msg, "checks found a fault") {
 				t.Errorf("doctor ends with %d: %s", code, msg)
 			}
@@ -183,7 +190,7 @@ func TestWhatWasTakenBack(t *testing.T) {
 		t.Errorf("outdated: %d\n%s", code, out)
 	}
 	out, _, code = h.try("verify")
-	if code != 5 || !strings.Contains(out, "it leaks") || !strings.Contains(out, "hint: drawbridge update acme/sample, or drawbridge remove acme/sample") {
+	if code != 5 || !strings.Contains(out, "it leaks") || !strings.Contains(out, "hint: drawbridge remove acme/sample, and ask the owner of registry team") {
 		t.Errorf("verify: %d\n%s", code, out)
 	}
 	if out := h.run("info", "sample"); !strings.Contains(out, "REFUSED (artifact_revoked)") || !strings.Contains(out, "sample_touch: Touch") {

@@ -199,13 +199,13 @@ func TestRevokedStops(t *testing.T) {
 		t.Errorf("the call that ran: %+v", a)
 	}
 	release()
-	if a := c.call("sample_look", map[string]any{}); !a.IsError || !a.says("is revoked") || !a.says("drawbridge update acme/sample") {
+	if a := c.call("sample_look", map[string]any{}); !a.IsError || !a.says("is revoked") || !a.says("drawbridge remove acme/sample, and ask") {
 		t.Errorf("a call afterwards: %+v", a)
 	}
 	if names := c.tools(); len(names) != 0 {
 		t.Errorf("tools %q", names)
 	}
-	if out := h.run("list"); !strings.Contains(out, "artifact_revoked") {
+	if out := h.run("list"); !strings.Contains(out, "revoked") {
 		t.Errorf("the list:\n%s", out)
 	}
 	if log := h.run("audit"); !strings.Contains(log, "plugin revoked") {
@@ -221,7 +221,7 @@ func TestRevokedStops(t *testing.T) {
 	if r := h.updated(exitError); r.State == host.UpdateDone {
 		t.Errorf("an update from a registry that is gone: %+v", r)
 	}
-	if p := h.installed(); p.Version != "1.0.0" || p.Hint != "drawbridge update acme/sample" {
+	if p := h.installed(); p.Version != "1.0.0" || p.Hint != "drawbridge remove acme/sample, and ask the owner of registry team" {
 		t.Errorf("installed: %+v", p)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -85,18 +86,25 @@ func readSome(path string) ([]byte, error) {
 }
 
 func printSync(w io.Writer, r host.SyncReport) {
+	whole := !slices.ContainsFunc(r.Steps, func(s host.SyncStep) bool { return s.Problem != nil })
 	done := "is followed"
-	if r.DryRun {
+	switch {
+	case r.DryRun && whole:
 		done = "would be followed"
+	case r.DryRun:
+		done = "would not be fully followed"
+	case !whole:
+		done = "is not fully followed"
 	}
 	fmt.Fprintf(w, "lock file %s version %d, signed by %s, %s\n", r.Name, r.Version, r.Signer, done)
 	row(w, "SUBJECT", "ACTION", "VERSION", "BEFORE", "PROBLEM")
 	for _, s := range r.Steps {
-		problem := ""
+		action, problem := s.Action, ""
 		if s.Problem != nil {
+			action = "failed"
 			problem = string(s.Problem.Code) + ": " + s.Problem.Message
 		}
-		row(w, s.Subject, s.Action, s.Version, s.From, problem)
+		row(w, s.Subject, action, s.Version, s.From, problem)
 	}
 }
 

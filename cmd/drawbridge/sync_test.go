@@ -60,6 +60,16 @@ func TestSync(t *testing.T) {
 			t.Errorf("the terminal does not show %q:\n%s", part, seen)
 		}
 	}
+	for _, args := range [][]string{{"--dry-run"}, {}} { // a path of another machine is nobody's here
+		r, _ := h.syncs(exitDenied, append([]string{lock}, args...)...)
+		if steps(r) != "install acme/sample" || r.Steps[0].Problem == nil || !strings.Contains(r.Steps[0].Problem.Hint, "drawbridge registry add") {
+			t.Errorf("%q without a mirror: %+v", args, r)
+		}
+		out, _, _ := h.try(append([]string{"sync", lock}, args...)...)
+		if !strings.Contains(out, "fully followed") || !strings.Contains(out, "failed") {
+			t.Errorf("%q without a mirror:\n%s", args, out)
+		}
+	}
 	if r, _ := h.syncs(0, lock, "--from", mirrors, "--dry-run"); !r.DryRun || steps(r) != "add registry team, install acme/sample" {
 		t.Errorf("a dry run: %+v", r)
 	}

@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/host"
 	"github.com/drawbridge-mcp/drawbridge/host/control"
 )
 
@@ -36,10 +38,27 @@ func (a *app) toolsCmd() *cobra.Command {
 					row(w, t.Name, kindOf(t), t.Title)
 				}
 			})
-			a.ifNone(len(list), "no connector is installed: drawbridge search, then drawbridge install NAMESPACE/NAME")
+			if len(list) == 0 {
+				return a.noteNoTools(cmd)
+			}
 			return nil
 		},
 	}
+}
+
+// noteNoTools says why there is no tool: nothing is installed, or it can't run.
+func (a *app) noteNoTools(cmd *cobra.Command) error {
+	var installed []host.PluginInfo
+	if err := a.call(cmd.Context(), "plugins.list", struct{}{}, &installed); err != nil {
+		return err
+	}
+	installed = slices.DeleteFunc(installed, func(p host.PluginInfo) bool { return !isConnector(p) })
+	if n := len(installed); n > 0 {
+		a.note("%s installed, and none can run: drawbridge list", plural(n, "connector"))
+		return nil
+	}
+	a.note("no connector is installed: drawbridge search, then drawbridge install NAMESPACE/NAME")
+	return nil
 }
 
 // toolName matches what a tool can be called: as listed, or with a dot.

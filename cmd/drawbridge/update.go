@@ -34,16 +34,39 @@ installed goes on.`,
 			}
 			p.Plugins = args
 			var list []host.UpdateResult
-			if err := a.call(cmd.Context(), "plugins.update", p, &list); err != nil {
+			c, err := a.daemon(cmd.Context())
+			if err != nil {
 				return err
+			}
+			c.Unattended = true // what needs nobody is updated all the same, and told
+			if err := c.Call(cmd.Context(), "plugins.update", p, &list); err != nil {
+				return err
+			}
+			if a.terminal() == nil {
+				nobodyThere(list)
 			}
 			a.show(list, func(w io.Writer) { printUpdates(w, list) })
 			a.noteUpdates(list, p.DryRun)
-			return updateProblem(list)
+			err = updateProblem(list)
+			if err != nil && a.json {
+				return fmt.Errorf("%w: %w", errSaid, err) // the results are the one document
+			}
+			return err
 		},
 	}
 	cmd.Flags().BoolVar(&p.DryRun, "dry-run", false, "say what would be updated and what would be asked, and change nothing")
 	return cmd
+}
+
+// nobodyThere says of what was refused that nobody could be asked.
+func nobodyThere(list []host.UpdateResult) {
+	for i := range list {
+		if r := &list[i]; r.State == host.UpdateRefused && r.Error != nil {
+			r.Error.Message = "it needs a person at a terminal, and standard input is none"
+			r.Hint = "drawbridge update " + r.Plugin + ", typed in a terminal"
+			r.Error.Hint = r.Hint
+		}
+	}
 }
 
 func printUpdates(w io.Writer, list []host.UpdateResult) {

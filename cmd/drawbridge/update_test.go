@@ -54,7 +54,7 @@ func (h *home) updated(code int, args ...string) host.UpdateResult {
 	if got != code {
 		h.t.Fatalf("update %q: exit code %d, want %d\n%s%s", args, got, code, out, msg)
 	}
-	if code == exitOK && (json.Unmarshal([]byte(out), &list) != nil || len(list) != 1) {
+	if code != exitError && (json.Unmarshal([]byte(out), &list) != nil || len(list) != 1) {
 		h.t.Fatalf("update %q: %s", args, out)
 	}
 	return append(list, host.UpdateResult{})[0]
@@ -81,7 +81,9 @@ func TestUpdateAsksForWhatIsWider(t *testing.T) {
 	if r := h.updated(exitOK, "--dry-run"); !r.Asks || len(r.Changes) == 0 {
 		t.Errorf("a dry run of a wider one: %+v", r)
 	}
-	h.updated(exitDenied)
+	if r := h.updated(exitDenied); r.State != host.UpdateRefused || !r.Asks || r.Error == nil || r.Hint != "drawbridge update acme/sample, typed in a terminal" {
+		t.Errorf("nobody there: %+v", r)
+	}
 	h.want(exitDenied, []keystroke{{"refuses): ", "XXXXX"}}, "update")
 	h.wantVersion("1.1.0", false)
 	seen := h.want(exitOK, agree(), "update")

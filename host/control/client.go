@@ -23,6 +23,9 @@ type Client struct {
 	// Ask shows a question and returns the code that a person retyped; empty is
 	// a no. Nil refuses every question.
 	Ask func(ctx context.Context, q host.Question) (code string, err error)
+	// Unattended takes it for a no that nobody was there to answer, so that the
+	// method goes on and tells what it did without.
+	Unattended bool
 	// Progress shows how far a method is; nil shows nothing.
 	Progress func(Progress)
 	// Waiting says that the call waits for a person; nil says nothing.
@@ -123,6 +126,9 @@ func (c *Client) answer(ctx context.Context, q host.Question) error {
 		return NeedsPerson(q.Title)
 	}
 	code, err := c.Ask(ctx, q)
+	if c.Unattended && errors.Is(err, abi.ErrConfirmationDenied) {
+		return c.reply(ctx, q.ID, "")
+	}
 	if err != nil {
 		return errors.Join(err, c.reply(ctx, q.ID, ""))
 	}

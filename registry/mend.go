@@ -1,0 +1,80 @@
+package registry
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
+)
+
+// mended gives a refusal of a revoked version the command that helps, by the copy
+// of its registry that the last refresh left: an update if there is a version to
+// update to, else the version before, else another one, else that it be removed.
+func (c *Client) mended(ctx context.Context, e Entry, err error) error {
+	refused, ok := errors.AsType[*abi.Error](err)
+	if !ok || refused.Reason != abi.ReasonArtifactRevoked && refused.Reason != abi.ReasonKeyRevoked {
+		return err
+	}
+	var update bool
+	var other string
+	looked := c.withCatalog(ctx, e.Registry, func(cat *catalog) (err error) {
+		update, other, err = cat.runnableBeside(e)
+		return err
+	})
+	said := *refused
+	switch plugin := e.Plugin(); {
+	case looked != nil || update:
+		return err // an update says more
+	case e.Previous != nil && other == e.Previous.Version:
+		return said.WithHint("drawbridge rollback %s", plugin)
+	case other != "":
+		return said.WithHint("drawbridge remove %s, then drawbridge install %s@%s", plugin, plugin, other)
+	default:
+		said.Msg += "; no version of it may run any more"
+		return said.WithHint("drawbridge remove %s, and ask the owner of registry %s", plugin, e.Registry)
+	}
+}
+
+// hinted is err with what helps against another error about the same plugin.
+func (e Entry) hinted(err, other error) error {
+	bad, ok := errors.AsType[*abi.Error](err)
+	why, has := errors.AsType[*abi.Error](other)
+	if !ok || !has {
+		return err
+	}
+	said := *bad
+	return said.WithHint("%s", why.Hint)
+}
+
+// runnableBeside looks for versions that may run in place of an installed one: what
+// an update would bring, and the newest of the others.
+func (c *catalog) runnableBeside(e Entry) (update bool, other string, err error) {
+	ref := Ref{Registry: e.Registry, Namespace: e.Namespace, Name: e.Name}
+	x, err := c.index(ref)
+	if errors.Is(err, abi.ErrNotFound) {
+		return false, "", nil
+	}
+	if err != nil {
+		return false, "", err
+	}
+	newest, ok, err := choose(x, ref.following(&e), "")
+	if err != nil {
+		return false, "", err
+	}
+	for _, v := range slices.Backward(x.Versions) {
+		if v.Version == e.Version || v.Yanked != "" {
+			continue
+		}
+		if _, err := c.release(ref, v); err != nil {
+			continue
+		}
+		if ok && v.Version == newest.Version && compareVersions(v.Version, e.Version) > 0 {
+			return true, "", nil
+		}
+		if other == "" {
+			other = v.Version
+		}
+	}
+	return false, other, nil
+}
