@@ -63,16 +63,18 @@ const (
 	minNearNamespace = 4
 )
 
-// lookalikes are what is read as another letter: by a person, in some font. Both
-// sides of a comparison are rewritten, longer ones first.
+// lookalikes are letters that are read as another one: by a person, in some font.
+// Both sides of a comparison are rewritten.
 var lookalikes = strings.NewReplacer(
-	"rn", "m", "vv", "w", "cl", "d",
-	"0", "o", "1", "l", "i", "l", "5", "s", "2", "z", "8", "b", "6", "b", "9", "g", "q", "g",
+	"0", "o", "1", "l", "i", "l", "j", "l", "5", "s", "2", "z", "8", "b", "6", "b", "9", "g", "q", "g",
 	"-", "", "_", "", ".", "",
 )
 
+// pairs are two letters that are read as one, made of letters that lookalikes left.
+var pairs = strings.NewReplacer("rn", "m", "vv", "w", "cl", "d")
+
 // skeleton is a name with everything that is easily mixed up made one.
-func skeleton(s string) string { return lookalikes.Replace(strings.ToLower(s)) }
+func skeleton(s string) string { return pairs.Replace(lookalikes.Replace(strings.ToLower(s))) }
 
 func singular(s string) string {
 	if t, ok := strings.CutSuffix(s, "es"); ok && len(t) > 2 {

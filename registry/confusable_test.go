@@ -20,6 +20,9 @@ func TestLooksLike(t *testing.T) {
 		{"acme/tracker", "acme/trackers"},        // a plural
 		{"acme/issue", "acme/issues"},            // another one
 		{"acme/tool", "acme/t00l"},               // 0 for o
+		{"acme/clinic", "evil/c1in1c"},           // and those two for d
+		{"acme/oracle", "evil/0rac1e"},           // two of them
+		{"acme/jira", "acme/iira"},               // i for j
 		{"acme/list", "acme/1ist"},               // 1 for l, which is no name, but may be asked about
 		{"acme/bug-tracker", "acme/tracker-bug"}, // words in another order
 		{"acme/bug-tracker", "acme/bugtracker"},  // without the dash

@@ -93,7 +93,7 @@ func (c *Client) openMirror(ctx context.Context, id, dir string) (*mirror, error
 	if m.from, err = parseAddress(s.URL); err != nil {
 		return nil, err
 	}
-	if m.from.via == fromFile && m.from.url == dir {
+	if m.from.via == fromFile && sameFolder(m.from.url, dir) {
 		return nil, abi.Errorf(abi.ErrInvalidArgs, "mirror", "%q is where registry %q is fetched from", dir, id)
 	}
 	if err = m.open(ctx, dir); err == nil {
@@ -104,6 +104,13 @@ func (c *Client) openMirror(ctx context.Context, id, dir string) (*mirror, error
 		return nil, err
 	}
 	return m, nil
+}
+
+// sameFolder reports whether two paths lead to one folder, by whatever links.
+func sameFolder(a, b string) bool {
+	one, err1 := os.Stat(a)
+	other, err2 := os.Stat(b)
+	return a == b || err1 == nil && err2 == nil && os.SameFile(one, other)
 }
 
 // copyMetadata refreshes our copy of the registry, in own, and takes it over.

@@ -57,8 +57,13 @@ func (c *Client) AddPreviewed(ctx context.Context, seen Registry) (Registry, err
 
 // refuseAgain refuses an address that a registry was added with.
 func (c *Client) refuseAgain(home address) error {
-	if _, err := readState(filepath.Join(c.registryDir(home.url), "state.json")); err != nil {
-		return nil //nolint:nilerr // what can't be read is not there, or about to be replaced
+	dir := c.registryDir(home.url)
+	_, err := readState(filepath.Join(dir, "state.json"))
+	if isMissing(err) {
+		return nil
+	}
+	if err != nil { // what was seen and revoked is in there
+		return &DamagedError{Dir: dir, Err: err}
 	}
 	return abi.Errorf(abi.ErrInvalidArgs, "", "registry %q is added already", home.url).WithHint("drawbridge registry list")
 }
