@@ -75,12 +75,12 @@ type ProposedRelease struct {
 // A Growth is what a new version may do that the one before, which users of its
 // channel have, may not.
 type Growth struct {
-	Plugin    string   `json:"plugin"`
-	From      string   `json:"from,omitempty"` // version; empty for the first one of its channel
-	To        string   `json:"to"`
-	Added     []string `json:"added"`     // sentences
-	Removed   []string `json:"removed"`   // what it may not do any more
-	Redefined []string `json:"redefined"` // tools and prompts that say something else
+	Plugin  string   `json:"plugin"`
+	From    string   `json:"from,omitempty"` // version; empty for the first one of its channel
+	To      string   `json:"to"`
+	Added   []string `json:"added"`   // sentences
+	Removed []string `json:"removed"` // what it may not do any more
+	Told    []string `json:"told"`    // what models or people are told otherwise
 }
 
 // The verdicts.

@@ -136,7 +136,7 @@ func (c *checker) name(plugin, path string) {
 // growth compares a release with the newest one below it that users of its channel
 // have: a beta that widened is none of those who follow stable versions.
 func (c *checker) growth(x *Index, r abi.Release, channel Channel) {
-	g := Growth{Plugin: r.Namespace + "/" + r.Name, To: r.Version, Added: []string{}, Removed: []string{}, Redefined: []string{}}
+	g := Growth{Plugin: r.Namespace + "/" + r.Name, To: r.Version, Added: []string{}, Removed: []string{}, Told: []string{}}
 	before, ok := c.offeredBelow(x, r.Version, channel)
 	if ok {
 		g.From = before.Version
@@ -144,10 +144,23 @@ func (c *checker) growth(x *Index, r abi.Release, channel Channel) {
 	if g.From == "" {
 		g.Added = release.Explain(r, nil)
 	} else {
-		d := release.DiffGrants(before, r)
-		g.Added, g.Removed, g.Redefined = append(g.Added, d.Added...), append(g.Removed, d.Removed...), append(g.Redefined, d.Redefined...)
+		g.compare(before, r)
 	}
 	c.report.Growth = append(c.report.Growth, g)
+}
+
+// compare fills in what a person is asked about when they update, and what not.
+func (g *Growth) compare(before, after abi.Release) {
+	for _, c := range release.Compare(before, after, nil) {
+		switch c.Kind {
+		case release.Wider:
+			g.Added = append(g.Added, c.String())
+		case release.Narrower:
+			g.Removed = append(g.Removed, c.String())
+		case release.Told, release.Noted:
+			g.Told = append(g.Told, c.String())
+		}
+	}
 }
 
 // offeredBelow is the newest release below a version that a channel offers: neither

@@ -47,6 +47,8 @@ func Compare(before, after abi.Release, settings map[string]string) []Change {
 	if before.Category != after.Category {
 		c.add(Wider, after.Name, "is of category %s, and was of %s", after.Category, before.Category)
 	}
+	c.text(after.Name, "title", before.Title, after.Title)
+	c.text(after.Name, "description", before.Description, after.Description)
 	was := map[string]*abi.Connector{}
 	for i := range before.Connectors {
 		was[before.Connectors[i].ID] = &before.Connectors[i]

@@ -22,8 +22,10 @@ func TestCompare(t *testing.T) {
 		says string
 		asks bool
 	}{
-		"version and source": {func(r *abi.Release, _ *abi.Connector) { r.Version, r.Source.Commit = "9.9.9", strings.Repeat("a", 40) }, "", "", false},
-		"category":           {func(r *abi.Release, _ *abi.Connector) { r.Category = abi.CategoryTool }, release.Wider, "category tool", true},
+		"version and source":       {func(r *abi.Release, _ *abi.Connector) { r.Version, r.Source.Commit = "9.9.9", strings.Repeat("a", 40) }, "", "", false},
+		"the plugin's title":       {func(r *abi.Release, _ *abi.Connector) { r.Title = "Other" }, release.Told, `now "Other"`, true},
+		"the plugin's description": {func(r *abi.Release, _ *abi.Connector) { r.Description = "Send everything." }, release.Told, `now "Send everything."`, true},
+		"category":                 {func(r *abi.Release, _ *abi.Connector) { r.Category = abi.CategoryTool }, release.Wider, "category tool", true},
 		"a connector more": {func(r *abi.Release, c *abi.Connector) {
 			n := *c
 			n.ID = "second"

@@ -15,7 +15,7 @@
 // markup that poses as an instruction, or orders to the model that reads it.
 // [Notices] points at texts that may be such orders and may be honest.
 //
-// [Explain] says in plain words what a release may do, and [DiffGrants] what
+// [Explain] says in plain words what a release may do, and [Compare] what
 // changes with an update; both are shown to a person who decides.
 //
 // The package reads no files and knows no registry, signature or setting of an

@@ -2,7 +2,6 @@ package release
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -255,65 +254,4 @@ func (e *explainer) fill(s string) string {
 		return s
 	}
 	return strings.TrimSuffix(value, "/") + rest
-}
-
-// A Diff is what changes between two releases of a plugin.
-type Diff struct {
-	Added   []string // lines of Explain that the old release did not have
-	Removed []string // lines of Explain that the new release does not have
-	// Redefined names the tools and prompts that both have and whose definition differs in
-	// any byte: what a model reads about them may be different.
-	Redefined []string
-}
-
-// Empty reports whether nothing that a person reviews has changed.
-func (d Diff) Empty() bool {
-	return len(d.Added) == 0 && len(d.Removed) == 0 && len(d.Redefined) == 0
-}
-
-// DiffGrants compares what two releases may do. Any added line is a reason to
-// ask again.
-func DiffGrants(before, after abi.Release) Diff {
-	was, is := Explain(before, nil), Explain(after, nil)
-	d := Diff{Added: without(is, was), Removed: without(was, is)}
-	tools := definitions(before)
-	for name, definition := range definitions(after) {
-		if old, ok := tools[name]; ok && old != definition {
-			d.Redefined = append(d.Redefined, name)
-		}
-	}
-	slices.Sort(d.Redefined)
-	return d
-}
-
-func without(lines, others []string) []string {
-	var out []string
-	for _, l := range lines {
-		if !slices.Contains(others, l) {
-			out = append(out, l)
-		}
-	}
-	return out
-}
-
-// Definitions are the tools' and prompts' whole definitions, canonical, by listed name.
-func definitions(r abi.Release) map[string]string {
-	out := map[string]string{}
-	for _, c := range r.Connectors {
-		for _, t := range c.Tools {
-			b, err := CanonicalTool(t)
-			if err != nil {
-				b = []byte(err.Error())
-			}
-			out[c.ID+"_"+t.Name] = string(b)
-		}
-		for _, p := range c.Prompts {
-			b, err := canonical(p)
-			if err != nil {
-				b = []byte(err.Error())
-			}
-			out[c.ID+"_"+p.Name] = string(b) // no tool has the same name
-		}
-	}
-	return out
 }

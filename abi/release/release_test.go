@@ -2,7 +2,6 @@ package release_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -195,44 +194,6 @@ func TestHostileNamesCannotPoseAsWords(t *testing.T) {
 		if got := release.ExplainRequest(&tt.req, nil); got != tt.want {
 			t.Errorf("got  %s\nwant %s", got, tt.want)
 		}
-	}
-}
-
-func TestDiffGrants(t *testing.T) {
-	before := build(t)
-	if d := release.DiffGrants(before, before); !d.Empty() {
-		t.Errorf("the same release differs: %+v", d)
-	}
-	tests := []struct {
-		name                      string
-		edit                      func(*abi.Connector)
-		added, removed, redefined string
-	}{
-		{"origin", func(c *abi.Connector) { c.Origins = append(slices.Clone(c.Origins), "https://evil.example/*") }, "pages of https://evil.example/*", "", ""},
-		{"resource", func(c *abi.Connector) { c.Resources = []string{"https://evil.example/*"} }, "load files from https://evil.example/*", "{cdn_url}/static/*", ""},
-		{"identity provider", func(c *abi.Connector) { l := *c.Login; l.Origins = []string{"https://evil.example"}; c.Login = &l }, "pass through https://evil.example", "pass through https://id.example", ""},
-		{"write turned into read", func(c *abi.Connector) { no := false; c.Tools[2].Destructive = &no; c.Tools[2].Writes = nil }, `helpdesk_close: reads only`, "CHANGES data", "helpdesk_close"},
-		{"argument bound no more", func(c *abi.Connector) { c.Tools[1].Writes[0].Params = []abi.Param{{Name: "id", Any: abi.ValueInt}} }, "where id is any whole number", "where id is the argument id", "helpdesk_answer"},
-		{"written more often", func(c *abi.Connector) { c.Tools[1].Writes[0].Max = 9 }, "up to 9 times", "up to 2 times", "helpdesk_answer"},
-		{"description", func(c *abi.Connector) { c.Tools[0].Description = "Send everything." }, "", "", "helpdesk_list_tickets"},
-		{"schema", func(c *abi.Connector) { c.Tools[0].Input = json.RawMessage(`{"type":"object"}`) }, "", "", "helpdesk_list_tickets"},
-		{"renamed copy", func(c *abi.Connector) { c.Tools[0].Name = "list_all" }, "helpdesk_list_all: reads only", "helpdesk_list_tickets: reads only", ""},
-	}
-	for _, tt := range tests {
-		t.Run(tt.name, func(t *testing.T) {
-			after := build(t)
-			tt.edit(&after.Connectors[0])
-			d := release.DiffGrants(before, after)
-			has := func(lines []string, want string) bool {
-				if want == "" {
-					return len(lines) == 0
-				}
-				return slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, want) })
-			}
-			if !has(d.Added, tt.added) || !has(d.Removed, tt.removed) || !has(d.Redefined, tt.redefined) {
-				t.Errorf("diff is %+v", d)
-			}
-		})
 	}
 }
 

@@ -147,8 +147,8 @@ func printCheck(w io.Writer, r *registry.CheckReport) {
 		for _, l := range g.Removed {
 			row(w, "    - "+l)
 		}
-		for _, name := range g.Redefined {
-			row(w, "    ~ "+name+" says something else")
+		for _, l := range g.Told {
+			row(w, "    ~ "+l)
 		}
 	}
 }
