@@ -116,6 +116,7 @@ func (w *watched) text() string {
 func TestAdministrationGoesOnWhileAPersonReads(t *testing.T) {
 	h := newHome(t)
 	h.ready(newSite(t, 1))
+	h.run("registry", "init", "other.git", "--id", "other", "--key", "key", "--passphrase-fd", "0")
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	q := h.ask(ctx, "install", "acme/sample", "--set", "base_url=http://other.localhost:1")

@@ -88,8 +88,9 @@ func (a *app) registryRevokeCmd() *cobra.Command {
 		Long: `What is revoked is neither installed nor run any more, on every machine, from its next
 look at the registry on. There is no way back. A version is revoked with its release, and
 with its module unless other versions use the same one; --module revokes it in any case,
-and those versions with it. A key is revoked with everything that it signed or will sign. A key that the registry
-itself needs is refused: give its role to another one first, by drawbridge registry rotate.`,
+and those versions with it. A key is revoked with everything that it signed or will sign.
+A key that the registry itself needs is refused: give its role to another one first, by
+drawbridge registry rotate.`,
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			r := rev
