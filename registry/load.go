@@ -91,7 +91,8 @@ func (c *Client) readRelease(e Entry) (abi.Release, error) {
 	pinned := FileHash{r.Module.SHA256, r.Module.Size}
 	if r.Registry != e.Registry || r.Namespace != e.Namespace || r.Name != e.Name || r.Version != e.Version || pinned != e.Module {
 		return abi.Release{}, refuse(abi.ReasonWrongName, e.keys(), "the release of %q is of %q version %q",
-			e.Plugin(), r.Namespace+"/"+r.Name, r.Version)
+			e.Plugin(), r.Namespace+"/"+r.Name, r.Version).
+			WithHint("restore the lock file from a copy, or drawbridge remove %s --keep-data and install it again", e.Plugin())
 	}
 	return r, nil
 }
