@@ -3,11 +3,16 @@ package rt
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/host"
+	"github.com/drawbridge-mcp/drawbridge/host/gate"
 	"github.com/drawbridge-mcp/drawbridge/test/harness"
 )
 
@@ -64,13 +69,22 @@ func (r *rig) install(manifest, wasm []byte) {
 	}
 }
 
-// Call has a person approve whatever asks for one.
-func (r *rig) Call(_ context.Context, tool string, args any) (json.RawMessage, error) {
+// Call has a person approve whatever asks for one, and waits where the gate says that
+// too many were asked: nothing was sent then.
+func (r *rig) Call(ctx context.Context, tool string, args any) (json.RawMessage, error) {
 	call := r.World.Call
 	if IsDestructive(tool) {
 		call = r.CallApproved
 	}
 	res := call(tool, args)
+	for errors.Is(res.Err, abi.ErrLimitExceeded) && strings.Contains(res.Err.Error(), "asks for confirmation too often") {
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(gate.AskEvery):
+		}
+		res = call(tool, args)
+	}
 	if res.Err != nil {
 		return nil, res.Err
 	}
