@@ -162,17 +162,23 @@ func orFingerprint(name string, err error) error {
 	return e.WithHint("drawbridge key list, for the fingerprints of your keyring")
 }
 
+// keyInRing finds a key of the keyring.
+func (a *app) keyInRing(name string) (*keyring.Ring, keyring.Entry, error) {
+	ring, err := a.keyring()
+	if err != nil {
+		return nil, keyring.Entry{}, err
+	}
+	e, err := ring.Find(name)
+	return ring, e, err
+}
+
 func (a *app) keyExportCmd() *cobra.Command {
 	var secret bool
 	cmd := &cobra.Command{
 		Use: "export FINGERPRINT", Short: "print a key's armored certificate, for others to have",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: a.keyNames,
 		RunE: func(_ *cobra.Command, args []string) error {
-			ring, err := a.keyring()
-			if err != nil {
-				return err
-			}
-			e, err := ring.Find(args[0])
+			ring, e, err := a.keyInRing(args[0])
 			if err != nil {
 				return err
 			}
@@ -204,11 +210,7 @@ func (a *app) keyRemoveCmd() *cobra.Command {
 		Use: "remove FINGERPRINT", Short: "take a key out of the keyring; a secret key that has no copy is lost",
 		Args: cobra.ExactArgs(1), ValidArgsFunction: a.keyNames,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			ring, err := a.keyring()
-			if err != nil {
-				return err
-			}
-			e, err := ring.Find(args[0])
+			ring, e, err := a.keyInRing(args[0])
 			if err != nil {
 				return err
 			}
