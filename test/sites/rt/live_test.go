@@ -77,7 +77,7 @@ func (r *rig) Call(ctx context.Context, tool string, args any) (json.RawMessage,
 		call = r.CallApproved
 	}
 	res := call(tool, args)
-	for errors.Is(res.Err, abi.ErrLimitExceeded) && strings.Contains(res.Err.Error(), "asks for confirmation too often") {
+	for res.Err != nil && errors.Is(res.Err, abi.ErrLimitExceeded) && strings.Contains(res.Err.Error(), "asks for confirmation too often") {
 		select {
 		case <-ctx.Done():
 			return nil, ctx.Err()
