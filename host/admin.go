@@ -24,7 +24,7 @@ import (
 
 // RegistryInfo is one trusted registry.
 type RegistryInfo struct {
-	ID          string    `json:"id"`
+	ID          string    `json:"registry"`
 	URL         string    `json:"url"`
 	Fingerprint string    `json:"fingerprint"` // of the owner's key that was pinned
 	Snapshot    int64     `json:"snapshot"`    // newest version seen
@@ -34,22 +34,22 @@ type RegistryInfo struct {
 
 // PluginInfo is one plugin, installed or found.
 type PluginInfo struct {
-	Name        string   `json:"name"` // namespace/name
+	Name        string   `json:"plugin"` // namespace/name
 	Version     string   `json:"version"`
 	Registry    string   `json:"registry"`
 	Title       string   `json:"title,omitempty"`
 	Description string   `json:"description,omitempty"`
 	Category    string   `json:"category,omitempty"`
 	Signer      string   `json:"signer,omitempty"`
-	Connectors  []string `json:"connectors,omitempty"`
-	State       string   `json:"state,omitempty"` // ready, or why it does not run
-	Hint        string   `json:"hint,omitempty"`
+	Connectors  []string `json:"connectors"`         // ids
+	State       string   `json:"state"`              // one of the States
+	Error       *Refusal `json:"error,omitempty"`    // why it does not run
 	Channel     string   `json:"channel,omitempty"`  // that updates follow: stable or beta
 	Pinned      bool     `json:"pinned,omitempty"`   // updates leave it as it is
 	Previous    string   `json:"previous,omitempty"` // the version that a rollback goes back to
-	Notices     []string `json:"notices,omitempty"`  // what works today and needs attention
+	Notices     []string `json:"notices"`            // what works today and needs attention
 
-	Health []ConnectorHealth `json:"health,omitempty"` // of its connectors
+	Health []ConnectorHealth `json:"health"` // of its connectors
 }
 
 // WithTransfer returns a context whose operations tell how far a transfer from a
@@ -392,7 +392,7 @@ func (h *Host) Plugins(ctx context.Context) ([]PluginInfo, error) {
 	all, expired := h.Health(ctx), h.expiredRegistries()
 	for _, e := range installed {
 		info := h.info(e)
-		info.Notices = notices(e, expired)
+		info.Notices = orNone(notices(e, expired))
 		for _, c := range all {
 			if slices.Contains(info.Connectors, c.Connector) {
 				info.Health = append(info.Health, c)
@@ -404,7 +404,8 @@ func (h *Host) Plugins(ctx context.Context) ([]PluginInfo, error) {
 }
 
 func (h *Host) info(e registry.Entry) PluginInfo {
-	info := PluginInfo{Name: e.Plugin(), Version: e.Version, Registry: e.Registry, Signer: string(e.Signer), State: "ready"}
+	info := PluginInfo{Name: e.Plugin(), Version: e.Version, Registry: e.Registry, Signer: string(e.Signer), State: StateReady}
+	info.Connectors, info.Notices, info.Health = []string{}, []string{}, []ConnectorHealth{}
 	info.Channel, info.Pinned = channelName(e.Channel), e.Pinned
 	if e.Previous != nil {
 		info.Previous = e.Previous.Version
@@ -416,18 +417,21 @@ func (h *Host) info(e registry.Entry) PluginInfo {
 			info.Connectors = append(info.Connectors, c.ID)
 		}
 		if p.release.Category != abi.CategoryConnector {
-			info.State = "listed only: this host runs connectors"
+			info.State = StateListed
 		}
 	}
 	if problem, ok := cat.problems[e.Plugin()]; ok {
-		info.State, info.Hint = string(problem.Code), problem.Hint
-		if problem.Reason != "" {
-			info.State += " (" + string(problem.Reason) + ")"
-		}
-		info.State += ": " + problem.Error()
+		info.State, info.Error = StateFailing, refusal(problem)
 	}
 	return info
 }
+
+// The states of an installed plugin.
+const (
+	StateReady   = "ready"
+	StateListed  = "listed only" // it is of a kind that this host doesn't run
+	StateFailing = "failing"     // it could not be loaded
+)
 
 // explainWrites says in plain words what a destructive tool may send.
 func explainWrites(t *tool) []string {

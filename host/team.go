@@ -10,10 +10,10 @@ import (
 
 // TeamInfo is one team whose lock files this machine follows.
 type TeamInfo struct {
-	Name    string `json:"name"`
-	Signer  string `json:"signer"`  // fingerprint of the key that signs them
-	Version int64  `json:"version"` // newest one seen; 0 before the first
-	Trusted string `json:"trusted"` // when a person said so
+	Name    string `json:"team"`
+	Signer  string `json:"signer"`       // fingerprint of the key that signs them
+	Version int64  `json:"lock_version"` // newest one seen; 0 before the first
+	Trusted string `json:"trusted"`      // when a person said so
 }
 
 func teamInfo(t registry.Team) TeamInfo {

@@ -74,7 +74,7 @@ func (a *app) registryListCmd() *cobra.Command {
 			if err := a.call(cmd.Context(), "registries.list", struct{}{}, &list); err != nil {
 				return err
 			}
-			a.show(list, func(w io.Writer) {
+			a.show(registriesResult{list}, func(w io.Writer) {
 				if len(list) == 0 {
 					return
 				}
@@ -99,12 +99,12 @@ func (a *app) registryListCmd() *cobra.Command {
 func (a *app) registryRemoveCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "remove REGISTRY", Short: "trust a registry no longer; refused while a plugin from it is installed", Args: cobra.ExactArgs(1),
-		ValidArgsFunction: a.named("registries.list", "id"),
+		ValidArgsFunction: a.named("registries.list", "registry"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.call(cmd.Context(), "registries.remove", control.RegistryParams{ID: args[0]}, nil); err != nil {
 				return err
 			}
-			a.show(map[string]string{"removed": args[0]}, func(w io.Writer) { fmt.Fprintf(w, "registry %s removed\n", args[0]) })
+			a.show(registryRemovedResult{args[0], true}, func(w io.Writer) { fmt.Fprintf(w, "registry %s removed\n", args[0]) })
 			return nil
 		},
 	}
