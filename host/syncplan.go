@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -110,13 +111,11 @@ func (s *syncing) acceptable(m *moving, r registry.Review) error {
 // doesn't have yet is not looked at.
 func (s *syncing) foresee(ctx context.Context, m *moving) error {
 	d, err := s.host.opts.Registry.Details(ctx, m.want.Ref())
-	switch {
-	case errors.Is(err, abi.ErrNotFound):
-		return nil //nolint:nilerr // a run that fetches will know
-	case err != nil:
+	if errors.Is(err, abi.ErrNotFound) {
+		return nil
+	}
+	if err = cmp.Or(err, d.Refused); err != nil {
 		return err
-	case d.Refused != nil:
-		return d.Refused
 	}
 	return s.acceptable(m, registry.Review{Registry: d.Registry, Release: d.Release, Hash: d.Version.Release.SHA256, Signer: d.Signer})
 }
@@ -171,7 +170,7 @@ func settle(all []*moving) {
 // taken says which connector m would get that another plugin has, or nil.
 func (m *moving) taken(owners map[string][]*moving) error {
 	if !m.moves || m.err != nil {
-		return nil
+		return nil //nolint:nilerr // a run that fetches will know
 	}
 	for _, id := range m.has {
 		i := slices.IndexFunc(owners[id], func(o *moving) bool { return o != m })
