@@ -92,18 +92,6 @@ func (h *Host) DistrustTeam(ctx context.Context, name string) error {
 	return h.Note(ctx, "team distrusted", name)
 }
 
-// DraftTeamLock writes what is installed here as a team's lock file, which its
-// caller signs. Settings are part of it.
-func (h *Host) DraftTeamLock(_ context.Context, name string, version int64) ([]byte, error) {
-	h.admin.Lock()
-	defer h.admin.Unlock()
-	l, err := h.opts.Registry.DraftTeamLock(name, version, h.settings.get)
-	if err != nil {
-		return nil, err
-	}
-	return l.Canonical()
-}
-
 // MoveRegistry fetches a registry from another address from now on, after a person
 // agreed: whoever serves it can't change what is installed, and can keep news from
 // arriving until its snapshot expires.

@@ -27,8 +27,10 @@ func (a *app) syncCmd() *cobra.Command {
 as FILE.asc. It counts if the key that was pinned for its name has signed it
 (drawbridge sync trust), and if it isn't older than the newest one that was
 followed here. Registries that it names are added, versions go up or down to what
-it says, and settings become what it says. A plugin is installed whole or stays as
-it was. What the file does not name stays too, unless --prune is given.`,
+it says, and settings become exactly what it says: what was set here beside it goes.
+All is fetched and checked first and then changes at once. A plugin that can't be
+brought to what the file says stays as it was. What the file does not name stays
+too, unless --prune is given.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if signature == "" {
@@ -106,6 +108,28 @@ func printSync(w io.Writer, r host.SyncReport) {
 		}
 		row(w, s.Subject, action, s.Version, s.From, problem)
 	}
+	for _, s := range r.Steps {
+		for _, c := range s.Settings {
+			if s.Problem == nil {
+				fmt.Fprintf(w, "%s: setting %s\n", visible(s.Subject), visible(wordSetting(c)))
+			}
+		}
+	}
+}
+
+// wordSetting says how a setting changes.
+func wordSetting(c host.SettingChange) string {
+	switch {
+	case c.Action == host.SettingRemoved && c.Hidden:
+		return c.Name + " is set no longer"
+	case c.Action == host.SettingRemoved:
+		return fmt.Sprintf("%s is set no longer, and was %q", c.Name, c.Before)
+	case c.Hidden:
+		return c.Name + " is another"
+	case c.Action == host.SettingSet:
+		return fmt.Sprintf("%s is %q", c.Name, c.After)
+	}
+	return fmt.Sprintf("%s is %q, and was %q", c.Name, c.After, c.Before)
 }
 
 // syncProblems ends the command by the first step that failed, which the report has
