@@ -276,7 +276,7 @@ func (c *Client) verifyVersion(cat *catalog, ref Ref, lock *Lock, opts InstallOp
 	if err != nil {
 		return nil, err
 	}
-	return v, cat.state.write(filepath.Join(dir, "state.json")) // the namespace's version is new
+	return v, cat.state.write(filepath.Join(dir, stateFile)) // the namespace's version is new
 }
 
 // runnable refuses a release that this host can't install. Plugins of another kind
