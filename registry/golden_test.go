@@ -70,6 +70,7 @@ func examples() map[string][2]document {
 		"teams.json":        {&teams{typeTeams, Format, []Team{{"support", key("6"), "-----BEGIN PGP PUBLIC KEY BLOCK-----\n", day(4), 3, hash("7").SHA256}}, nil}, &teams{}},
 		"teams-former.json": {&teams{typeTeams, Format, []Team{}, []FormerTeam{{"support", key("6"), 3, hash("7").SHA256, day(6)}}}, &teams{}},
 		"state.json":        {&seen, &state{}},
+		"names.json":        {&knownNames{typeNames, Format, "main", day(1), []string{"acme/clock", "acme/tracker"}}, &knownNames{}},
 		"removed.json":      {&tombstone{typeRemoved, Format, day(9), true, &elsewhere}, &tombstone{}},
 	}
 }
@@ -144,6 +145,8 @@ func fresh(d document) document {
 		return &teams{}
 	case *tombstone:
 		return &tombstone{}
+	case *knownNames:
+		return &knownNames{}
 	}
 	return &state{}
 }
@@ -180,6 +183,7 @@ func FuzzState(f *testing.F)       { fuzzDocument(f, "state.json") }
 
 func FuzzTeams(f *testing.F)   { fuzzDocument(f, "teams-former.json") }
 func FuzzRemoved(f *testing.F) { fuzzDocument(f, "removed.json") }
+func FuzzNames(f *testing.F)   { fuzzDocument(f, "names.json") }
 
 func FuzzParseRef(f *testing.F) {
 	f.Add("main:acme/tracker@~> 1.2")

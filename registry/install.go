@@ -93,9 +93,9 @@ func (c *Client) propose(ctx context.Context, ref Ref, opts InstallOptions) (*pr
 	if err != nil {
 		return nil, Entry{}, err
 	}
-	id, err := c.registryOf(ctx, ref, lock)
-	if errors.Is(err, abi.ErrNotFound) {
-		id, err = c.registryOfNew(ctx, ref, lock)
+	id, unread, err := c.registryOf(ctx, ref, lock)
+	if _, doubted := errors.AsType[unreadError](err); doubted || errors.Is(err, abi.ErrNotFound) {
+		id, unread, err = c.registryOfNew(ctx, ref, lock)
 	}
 	if err != nil {
 		return nil, Entry{}, err
@@ -114,6 +114,7 @@ func (c *Client) propose(ctx context.Context, ref Ref, opts InstallOptions) (*pr
 		if err != nil {
 			return err
 		}
+		p.review.Notices = append(p.review.Notices, unread...)
 		l, whole := c.isThere(p, lock)
 		if !whole || opts.Again || p.channel == Beta && l.Entry.Channel != Beta {
 			return nil

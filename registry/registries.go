@@ -161,6 +161,9 @@ func (c *Client) fetchOnce(ctx context.Context, dir string, from address, old *s
 			return err
 		}
 		fresh = cat.state
+		if err := keepNames(dir, cat); err != nil {
+			return err
+		}
 		return c.keep(ctx, repo, dir, fresh)
 	})
 	if err != nil {
