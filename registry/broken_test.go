@@ -61,7 +61,7 @@ func TestBrokenRegistryBeside(t *testing.T) {
 			full, err := f.client.Complete(t.Context(), Ref{Name: "tracker"})
 			_, err2 := f.install(tracker)
 			if c.works {
-				if err != nil || full.Registry != "main" || err2 != nil {
+				if err != nil || full.Plugin() != "acme/tracker" || err2 != nil {
 					t.Fatalf("the name: %+v, %v; the install: %v", full, err, err2)
 				}
 				f.wantActive("1.0.0")

@@ -12,7 +12,7 @@ import (
 
 // Complete gives a reference without a namespace the one that it must mean: the
 // only plugin of that name in all registries, or in the one that ref names. It
-// never chooses between two. What is installed counts like what is offered. A
+// never chooses between two, and counts what a registry listed when it could be read. What is installed counts like what is offered. A
 // name that no copy of a registry has is looked for once more in new ones.
 func (c *Client) Complete(ctx context.Context, ref Ref) (Ref, error) {
 	if ref.Namespace != "" {
@@ -41,6 +41,9 @@ func (c *Client) Complete(ctx context.Context, ref Ref) (Ref, error) {
 	}
 	full, err := ParseRef(l.found[0])
 	full.Constraint, full.Channel = ref.Constraint, ref.Channel
+	if len(l.skipped) > 0 {
+		full.Registry = "" // whoever installs it looks for it as well, and is told
+	}
 	return full, err
 }
 

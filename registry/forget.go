@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -22,13 +21,12 @@ type Remembered struct {
 // abi.ErrNotFound if that is nothing.
 func (c *Client) Remembered(id string) (Remembered, error) {
 	what := Remembered{ID: id}
-	s, _, err := c.registryState(id)
-	switch {
-	case err == nil:
-		r := s.registry()
-		what.There = &r
-	case !errors.Is(err, abi.ErrNotFound):
-		return what, err
+	all, _ := c.states() // a damaged one is told of elsewhere
+	for _, s := range all {
+		if s.Registry == id {
+			r := s.registry()
+			what.There = &r
+		}
 	}
 	paths, err := c.recordsOf(id)
 	if err != nil {

@@ -10,7 +10,21 @@ import (
 
 	"github.com/drawbridge-mcp/drawbridge/host"
 	"github.com/drawbridge-mcp/drawbridge/host/control"
+	"github.com/drawbridge-mcp/drawbridge/registry"
 )
+
+// checkRemoved looks whether what is remembered of removed registries can be read: a
+// registry of which it can't is not added again.
+func checkRemoved(client *registry.Client) []finding {
+	list, err := client.Removed()
+	if err != nil {
+		return []finding{verdict("removed registries", "", err)}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return []finding{verdict("removed registries", fmt.Sprintf("%d remembered: an older state of them is refused", len(list)), nil)}
+}
 
 // removal is what registry remove and sync distrust print.
 type removal struct {

@@ -33,6 +33,7 @@ func TestRemovedIsRemembered(t *testing.T) {
 	wantSaid(t, h.run("registry", "remove", "team"), "registry team removed; what was seen of it is remembered")
 	wantSaid(t, h.run("registry", "list", "--removed"), "REVOKED", "team", fpr)
 	wantSaid(t, h.run("registry", "list", "--removed", "--json"), `"id": "team"`, `"snapshot": 4`, `"revoked": 0`)
+	h.wantWell("removed registries", "1 remembered")
 	wantSaid(t, h.run("__complete", "registry", "remove", "--forget", ""), "team\n")
 	if out := h.run("__complete", "registry", "remove", ""); strings.Contains(out, "team\n") {
 		t.Errorf("what is not there is completed:\n%s", out)
@@ -86,6 +87,15 @@ func TestDistrustedIsRemembered(t *testing.T) {
 	h.run("lock", "export", lock, "--name", "support", "--version", "7", "--key", "one", "--passphrase-fd", "0")
 	h.want(0, agree(), "sync", "trust", "support", "one.asc", one)
 	h.syncs(0, lock)
+	// A yes to one signer is none in place of another.
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	q := h.ask(ctx, "sync", "trust", "support", "one.asc", one)
+	h.want(0, agree(), "sync", "trust", "support", "two.asc", two)
+	if seen, code := q.agree(); code != exitDenied || !strings.Contains(seen, "changed while the question was open") {
+		t.Errorf("exit code %d: %s", code, seen)
+	}
+	h.want(0, agree(), "sync", "trust", "support", "one.asc", one)
 	wantSaid(t, h.run("sync", "distrust", "support"), "the newest version seen is remembered")
 	wantSaid(t, h.run("sync", "list", "--removed"), "support", one)
 	wantSaid(t, h.run("sync", "list", "--removed", "--json"), `"version": 7`)
