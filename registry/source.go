@@ -99,7 +99,7 @@ func (c *Client) isRegistry(want TeamRegistry) (bool, error) {
 	case s.Pinned != want.Pinned:
 		return false, refuse(abi.ReasonUnknownKey, []signing.Fingerprint{s.Pinned, want.Pinned},
 			"registry %q is pinned to another key here than in the lock file", want.ID).
-			WithHint("drawbridge registry remove %s, then drawbridge registry add %s %s at a terminal, if the lock file is right", want.ID, want.URL, want.Pinned)
+			WithHint("drawbridge registry remove %s, then drawbridge registry add URL FINGERPRINT at a terminal, if the lock file is right", want.ID)
 	}
 	return true, nil
 }
