@@ -30,6 +30,9 @@ type RegistryInfo struct {
 	Snapshot    int64     `json:"snapshot"`    // newest version seen
 	Expires     time.Time `json:"expires"`     // of that snapshot
 	Builtin     bool      `json:"builtin"`     // the program carries it, and it doesn't expire with Expires
+	// Elsewhere: a lock file brought it, URL is a path of another machine, and nothing
+	// is fetched from it here.
+	Elsewhere bool `json:"elsewhere,omitempty"`
 }
 
 // PluginInfo is one plugin, installed or found.
@@ -59,7 +62,7 @@ func WithTransfer(ctx context.Context, report func(what string, percent int)) co
 }
 
 func registryInfo(r registry.Registry) RegistryInfo {
-	return RegistryInfo{ID: r.ID, URL: r.URL, Fingerprint: string(r.Pinned), Snapshot: r.Snapshot, Expires: r.Expires, Builtin: r.Builtin}
+	return RegistryInfo{ID: r.ID, URL: r.URL, Fingerprint: string(r.Pinned), Snapshot: r.Snapshot, Expires: r.Expires, Builtin: r.Builtin, Elsewhere: r.Elsewhere}
 }
 
 // AddRegistry trusts a registry after a person agreed to its address and
@@ -81,8 +84,9 @@ func (h *Host) AddRegistry(ctx context.Context, url, fingerprint string, show fu
 		"registry     " + seen.ID,
 		"address      " + url,
 		"owner's key  " + fpr.Grouped(),
-		"Whoever holds this key decides whose connectors you can install. Compare it with what the owner told you.",
 	}
+	lines = append(append(lines, beforeLines(seen.Before, fpr)...),
+		"Whoever holds this key decides whose connectors you can install. Compare it with what the owner told you.")
 	if err := h.Questions.Ask(ctx, "Trust this registry?", lines, show); err != nil {
 		return RegistryInfo{}, err
 	}
@@ -105,7 +109,7 @@ func (h *Host) Registries(context.Context) ([]RegistryInfo, error) {
 	return list, err
 }
 
-// RemoveRegistry trusts a registry no longer.
+// RemoveRegistry trusts a registry no longer. What was seen of it is remembered.
 func (h *Host) RemoveRegistry(ctx context.Context, id string) error {
 	h.admin.Lock()
 	defer h.admin.Unlock()

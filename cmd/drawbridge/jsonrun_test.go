@@ -197,6 +197,8 @@ func (r *jsonRun) team() {
 	r.prints("lock export team.lock --name support" + asKey)
 	r.agreed("sync trust support key.asc " + r.fingerprint("key"))
 	r.prints("sync list")
+	r.prints("sync list --removed")
+	r.prints("registry list --removed")
 	r.prints("sync team.lock --dry-run")
 	r.prints("sync distrust support")
 	r.prints("registry mirror team mirror.git")

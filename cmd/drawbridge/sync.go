@@ -194,9 +194,13 @@ person at a terminal that no MCP client started.`,
 }
 
 func (a *app) syncListCmd() *cobra.Command {
-	return &cobra.Command{
+	var removed bool
+	cmd := &cobra.Command{
 		Use: "list", Short: "list whose lock files are followed", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if removed {
+				return a.listFormerTeams(cmd.Context())
+			}
 			var list []host.TeamInfo
 			if err := a.call(cmd.Context(), "teams.list", struct{}{}, &list); err != nil {
 				return err
@@ -213,18 +217,6 @@ func (a *app) syncListCmd() *cobra.Command {
 			return nil
 		},
 	}
-}
-
-func (a *app) syncDistrustCmd() *cobra.Command {
-	return &cobra.Command{
-		Use: "distrust NAME", Short: "follow the lock files named NAME no longer; what they installed stays", Args: cobra.ExactArgs(1),
-		ValidArgsFunction: a.named("teams.list", "team"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.call(cmd.Context(), "teams.distrust", control.TeamParams{Name: args[0]}, nil); err != nil {
-				return err
-			}
-			a.show(teamRemovedResult{args[0], true}, func(w io.Writer) { fmt.Fprintf(w, "lock files named %s are not followed any more\n", args[0]) })
-			return nil
-		},
-	}
+	cmd.Flags().BoolVar(&removed, "removed", false, "list those that were distrusted, and what is remembered of them")
+	return cmd
 }

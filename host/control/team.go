@@ -9,12 +9,16 @@ import (
 // teamMethods are the methods about teams' lock files and mirrors.
 func teamMethods() map[string]method {
 	return map[string]method{
-		"registries.move": moveRegistry,
-		"teams.trust":     trustTeam,
-		"teams.distrust":  distrustTeam,
-		"teams.list":      listTeams,
-		"teams.draft":     draftTeamLock,
-		"teams.sync":      syncTeam,
+		"registries.move":    moveRegistry,
+		"registries.forget":  forgetRegistry,
+		"registries.removed": listRemoved,
+		"teams.trust":        trustTeam,
+		"teams.distrust":     distrustTeam,
+		"teams.forget":       forgetTeam,
+		"teams.list":         listTeams,
+		"teams.removed":      listFormerTeams,
+		"teams.draft":        draftTeamLock,
+		"teams.sync":         syncTeam,
 	}
 }
 
