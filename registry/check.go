@@ -147,6 +147,13 @@ func (c *checker) run(ctx context.Context) error {
 	if err := c.open(objects, base); err != nil || c.was == nil {
 		return err
 	}
+	merged, err := c.catchUp(ctx)
+	if err != nil {
+		return err
+	}
+	if merged != nil {
+		defer merged.close()
+	}
 	c.files()
 	c.say("verifying")
 	if err := c.state(ctx); err != nil {

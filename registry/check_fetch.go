@@ -35,12 +35,12 @@ func (c *checker) bring(ctx context.Context, from address, ref, to string) (*obj
 	if err != nil {
 		return nil, err
 	}
-	err = repo.fetch(ctx, from, ref, to)
+	full, err := repo.fetchNamed(ctx, from, ref, to, fetchHow{})
 	if ge, ok := errors.AsType[*gitError](err); ok && rejected(ge.stderr) {
 		c.refuse("", fetchError(err, from))
 		if repo, err = c.scratch(ctx, from.via); err == nil {
 			c.repos[from.url] = repo
-			err = repo.fetchAs(ctx, from, []string{"+" + ref + ":" + to}, fetchHow{unchecked: true})
+			err = repo.fetchAs(ctx, from, []string{"+" + full + ":" + to}, fetchHow{unchecked: true})
 		}
 		if err != nil {
 			return nil, nil //nolint:nilerr // the report has a problem already

@@ -50,15 +50,23 @@ func (c *checker) releases(ctx context.Context) error {
 			}
 		}
 	}
+	var waiting []string
 	for _, path := range slices.Sorted(maps.Keys(c.head.files)) {
 		release, isSig := strings.CutSuffix(path, ".asc")
 		if _, signed := c.head.files[release]; isSig && !signed && isRelease(release) {
 			c.refuse(path, coded(codeUnknown, "%q is a signature of nothing", path))
 		}
-		if isRelease(path) && !lists(c.wasIndex, path) && !lists(c.isIndex, path) {
+		switch {
+		case !isRelease(path) || lists(c.wasIndex, path) || lists(c.isIndex, path):
+		case !c.whole && c.same(path) && c.head.files[signaturePath(path)] == c.base.files[signaturePath(path)]:
+			waiting = append(waiting, path)
+		default:
 			c.say("checking %s", path)
 			c.proposal(path)
 		}
+	}
+	if len(waiting) > 0 {
+		c.notice(waiting[0], codeWaiting, "%d releases that no index lists wait in the base already, and are no part of this change", len(waiting))
 	}
 	return ctx.Err()
 }

@@ -110,6 +110,8 @@ const (
 	codeModule    = "module_missing"
 	codeChain     = "chain_broken"
 	codeDate      = "publish_date"
+	codeWaiting   = "waiting"  // a proposal that somebody merged and nobody has accepted
+	codeConflict  = "conflict" // with what came into the base meanwhile
 )
 
 func coded(code, format string, args ...any) error {

@@ -147,7 +147,7 @@ func (c *checker) linked(ctx context.Context, n int64, hash string) (bool, error
 	if err != nil {
 		return false, err
 	}
-	if err := repo.fetchAs(ctx, c.source, []string{"+" + c.ref + ":" + refIncoming}, fetchHow{whole: true}); err != nil {
+	if _, err := repo.fetchNamed(ctx, c.source, c.ref, refIncoming, fetchHow{whole: true}); err != nil {
 		c.refuse("", fetchError(err, c.source))
 		return false, nil
 	}
@@ -160,6 +160,9 @@ func (c *checker) linked(ctx context.Context, n int64, hash string) (bool, error
 	if err != nil {
 		c.refuse(snapshotPath, err)
 		return false, nil
+	}
+	if now, err := c.head.ReadFile(snapshotPath); err != nil || len(list) == 0 || !bytes.Equal(now, list[0].bytes) {
+		return false, nil // the ref is another one by now
 	}
 	for i, p := range list {
 		switch {
