@@ -176,32 +176,16 @@ func TestBesideTheNextSnapshotAccepted(t *testing.T) {
 func TestEveryOwnersPinHolds(t *testing.T) {
 	p := newProposing(t)
 	both := Keys{[]Signer{p.owner, p.owner2}, p.keys.Snapshot, p.keys.Revocation}
-	dir := t.TempDir()
-	m, err := Init(t.Context(), dir, "main", both, p.clock)
-	p.must(err)
-	p.m, p.origin, p.keys = m, dir, both
-	p.must(p.m.ChangeRoles(t.Context(), both, RoleChange{Owner: RoleEdit{Threshold: 1}}))
-	p.must(p.m.ChangeRoles(t.Context(), both, RoleChange{}))
-	_, err = p.it.repo.run(t.Context(), nil, "-c", "protocol.file.allow=always", "fetch", "--quiet", p.origin, "+refs/*:refs/*")
-	p.must(err)
+	p.must(p.m.ChangeRoles(t.Context(), both, RoleChange{Owner: RoleEdit{Add: certs(p.owner2), Threshold: 1}}))
+	p.it.must(t, "-c", "protocol.file.allow=always", "fetch", "--quiet", p.origin, "+refs/*:refs/*")
 	p.now = p.now.Add(time.Minute)
 	p.inFork(func(f *fixture) {
-		f.next(func(m map[string][]byte) {
-			sig, err := f.owner.Sign(m["root/3.json"], f.now)
-			f.must(err)
-			m["root/3.json.asc"] = sig // one is enough, for who pinned root 1 or 2
-		})
+		f.next(func(map[string][]byte) {})
+		f.signAs(f.owner, "root/2.json") // which is enough, but for who pinned owner2
 	})
-	wantAccepted(t, p.check("main"))
-	p.inFork(func(f *fixture) {
-		f.tamper(func(m map[string][]byte) {
-			sig, err := f.owner.Sign(m["root/2.json"], f.now)
-			f.must(err)
-			m["root/2.json.asc"] = sig // root 1 asks for both
-		})
-	})
-	if r := p.check("main"); r.Verdict != VerdictRefused {
-		t.Errorf("verdict %s", r.Verdict)
+	r := p.check("main")
+	if wantProblem(t, r, "unknown_key", "root/2.json"); len(r.Problems) != 1 || !strings.Contains(r.Problems[0].Message, string(p.owner2.Fingerprint())) {
+		t.Errorf("problems %+v", r.Problems)
 	}
 }
 
