@@ -203,7 +203,7 @@ func (c *Client) registryState(id string) (*state, string, error) {
 		return nil, "", err
 	}
 	return nil, "", abi.Errorf(abi.ErrNotFound, "", "no registry %q is added", id).
-		WithHint("drawbridge registry add URL FINGERPRINT")
+		WithHint("drawbridge registry list")
 }
 
 // Registries lists the registries, sorted by id. The error joins a
