@@ -61,7 +61,7 @@ func (a *app) listCmd() *cobra.Command {
 					a.note("%s: %s", redact.Visible(p.Name), redact.Visible(p.Error.Why))
 				}
 				if p.Error != nil && p.Error.Hint != "" {
-					a.note("%s: %s", redact.Visible(p.Name), redact.Visible(p.Error.Hint))
+					a.note("%s: hint: %s", redact.Visible(p.Name), redact.Visible(p.Error.Hint))
 				}
 			}
 			return nil

@@ -163,6 +163,7 @@ could not be looked up, and with 5 if something installed is revoked.`,
 			for _, o := range list {
 				if o.Revoked != nil {
 					a.note("%s: %s", redact.Visible(o.Name), redact.Visible(o.Revoked.Why))
+					a.note("%s: hint: drawbridge list says what mends it", redact.Visible(o.Name))
 				}
 				if o.Problem != nil {
 					a.note("%s: %s", redact.Visible(o.Name), redact.Visible(o.Problem.Why))
