@@ -24,32 +24,35 @@ import (
 
 // RegistryInfo is one trusted registry.
 type RegistryInfo struct {
-	ID          string    `json:"id"`
+	ID          string    `json:"registry"`
 	URL         string    `json:"url"`
 	Fingerprint string    `json:"fingerprint"` // of the owner's key that was pinned
 	Snapshot    int64     `json:"snapshot"`    // newest version seen
 	Expires     time.Time `json:"expires"`     // of that snapshot
 	Builtin     bool      `json:"builtin"`     // the program carries it, and it doesn't expire with Expires
+	// Elsewhere: a lock file brought it, URL is a path of another machine, and nothing
+	// is fetched from it here.
+	Elsewhere bool `json:"elsewhere,omitempty"`
 }
 
 // PluginInfo is one plugin, installed or found.
 type PluginInfo struct {
-	Name        string   `json:"name"` // namespace/name
+	Name        string   `json:"plugin"` // namespace/name
 	Version     string   `json:"version"`
 	Registry    string   `json:"registry"`
 	Title       string   `json:"title,omitempty"`
 	Description string   `json:"description,omitempty"`
 	Category    string   `json:"category,omitempty"`
 	Signer      string   `json:"signer,omitempty"`
-	Connectors  []string `json:"connectors,omitempty"`
-	State       string   `json:"state,omitempty"` // ready, or why it does not run
-	Hint        string   `json:"hint,omitempty"`
+	Connectors  []string `json:"connectors"`         // ids
+	State       string   `json:"state"`              // one of the States
+	Error       *Refusal `json:"error,omitempty"`    // why it does not run
 	Channel     string   `json:"channel,omitempty"`  // that updates follow: stable or beta
 	Pinned      bool     `json:"pinned,omitempty"`   // updates leave it as it is
 	Previous    string   `json:"previous,omitempty"` // the version that a rollback goes back to
-	Notices     []string `json:"notices,omitempty"`  // what works today and needs attention
+	Notices     []string `json:"notices"`            // what works today and needs attention
 
-	Health []ConnectorHealth `json:"health,omitempty"` // of its connectors
+	Health []ConnectorHealth `json:"health"` // of its connectors
 }
 
 // WithTransfer returns a context whose operations tell how far a transfer from a
@@ -59,7 +62,7 @@ func WithTransfer(ctx context.Context, report func(what string, percent int)) co
 }
 
 func registryInfo(r registry.Registry) RegistryInfo {
-	return RegistryInfo{ID: r.ID, URL: r.URL, Fingerprint: string(r.Pinned), Snapshot: r.Snapshot, Expires: r.Expires, Builtin: r.Builtin}
+	return RegistryInfo{ID: r.ID, URL: r.URL, Fingerprint: string(r.Pinned), Snapshot: r.Snapshot, Expires: r.Expires, Builtin: r.Builtin, Elsewhere: r.Elsewhere}
 }
 
 // AddRegistry trusts a registry after a person agreed to its address and
@@ -81,8 +84,9 @@ func (h *Host) AddRegistry(ctx context.Context, url, fingerprint string, show fu
 		"registry     " + seen.ID,
 		"address      " + url,
 		"owner's key  " + fpr.Grouped(),
-		"Whoever holds this key decides whose connectors you can install. Compare it with what the owner told you.",
 	}
+	lines = append(append(lines, beforeLines(seen.Before, fpr)...),
+		"Whoever holds this key decides whose connectors you can install. Compare it with what the owner told you.")
 	if err := h.Questions.Ask(ctx, "Trust this registry?", lines, show); err != nil {
 		return RegistryInfo{}, err
 	}
@@ -105,7 +109,7 @@ func (h *Host) Registries(context.Context) ([]RegistryInfo, error) {
 	return list, err
 }
 
-// RemoveRegistry trusts a registry no longer.
+// RemoveRegistry trusts a registry no longer. What was seen of it is remembered.
 func (h *Host) RemoveRegistry(ctx context.Context, id string) error {
 	h.admin.Lock()
 	defer h.admin.Unlock()
@@ -403,7 +407,7 @@ func (h *Host) Plugins(ctx context.Context) ([]PluginInfo, error) {
 	all, expired := h.Health(ctx), h.expiredRegistries()
 	for _, e := range installed {
 		info := h.info(e)
-		info.Notices = notices(e, expired)
+		info.Notices = orNone(notices(e, expired))
 		for _, c := range all {
 			if slices.Contains(info.Connectors, c.Connector) {
 				info.Health = append(info.Health, c)
@@ -415,7 +419,8 @@ func (h *Host) Plugins(ctx context.Context) ([]PluginInfo, error) {
 }
 
 func (h *Host) info(e registry.Entry) PluginInfo {
-	info := PluginInfo{Name: e.Plugin(), Version: e.Version, Registry: e.Registry, Signer: string(e.Signer), State: "ready"}
+	info := PluginInfo{Name: e.Plugin(), Version: e.Version, Registry: e.Registry, Signer: string(e.Signer), State: StateReady}
+	info.Connectors, info.Notices, info.Health = []string{}, []string{}, []ConnectorHealth{}
 	info.Channel, info.Pinned = channelName(e.Channel), e.Pinned
 	if e.Previous != nil {
 		info.Previous = e.Previous.Version
@@ -427,18 +432,21 @@ func (h *Host) info(e registry.Entry) PluginInfo {
 			info.Connectors = append(info.Connectors, c.ID)
 		}
 		if p.release.Category != abi.CategoryConnector {
-			info.State = "listed only: this host runs connectors"
+			info.State = StateListed
 		}
 	}
 	if problem, ok := cat.problems[e.Plugin()]; ok {
-		info.State, info.Hint = string(problem.Code), problem.Hint
-		if problem.Reason != "" {
-			info.State += " (" + string(problem.Reason) + ")"
-		}
-		info.State += ": " + problem.Error()
+		info.State, info.Error = StateFailing, refusal(problem)
 	}
 	return info
 }
+
+// The states of an installed plugin.
+const (
+	StateReady   = "ready"
+	StateListed  = "listed only" // it is of a kind that this host doesn't run
+	StateFailing = "failing"     // it could not be loaded
+)
 
 // explainWrites says in plain words what a destructive tool may send.
 func explainWrites(t *tool) []string {

@@ -19,7 +19,7 @@ type LeftOut struct {
 	Plugin  string `json:"plugin"` // namespace/name
 	Version string `json:"version"`
 	Setting string `json:"setting"`
-	Why     string `json:"why"`
+	Why     string `json:"message"`
 }
 
 // DraftTeamLock writes what is installed here as a team's lock file, which its
@@ -29,7 +29,7 @@ type LeftOut struct {
 func (h *Host) DraftTeamLock(_ context.Context, name string, version int64) (TeamDraft, error) {
 	h.admin.Lock()
 	defer h.admin.Unlock()
-	d := TeamDraft{}
+	d := TeamDraft{LeftOut: []LeftOut{}}
 	l, err := h.opts.Registry.DraftTeamLock(name, version, func(plugin string) (map[string]string, error) {
 		kept, err := h.settings.get(plugin)
 		if err != nil {

@@ -32,8 +32,8 @@ func (h *Host) fetchAll(ctx context.Context) error {
 		h.opts.Logger.WarnContext(ctx, "registries", slog.Any("error", err))
 	}
 	for _, r := range list {
-		if r.Problem != "" {
-			err = errors.Join(err, errors.New(r.Problem))
+		if r.Error != nil {
+			err = errors.Join(err, errors.New(r.Error.Why))
 		}
 	}
 	return err

@@ -20,8 +20,8 @@ type SyncRequest struct {
 
 // SyncReport says what was done, or would be.
 type SyncReport struct {
-	Name    string     `json:"name"`
-	Version int64      `json:"version"`
+	Name    string     `json:"team"`
+	Version int64      `json:"lock_version"`
 	Signer  string     `json:"signer"`
 	DryRun  bool       `json:"dry_run"`
 	Steps   []SyncStep `json:"steps"`
@@ -40,13 +40,13 @@ const (
 
 // A SyncStep is about one registry or plugin.
 type SyncStep struct {
-	Action  string         `json:"action"`
-	Subject string         `json:"subject"` // a registry's id, or namespace/name
-	Version string         `json:"version,omitempty"`
-	From    string         `json:"from,omitempty"` // the version that was there
-	Problem *PluginProblem `json:"problem,omitempty"`
+	Action  string   `json:"action"`
+	Subject string   `json:"subject"` // a registry's id, or namespace/name
+	Version string   `json:"to,omitempty"`
+	From    string   `json:"from,omitempty"` // the version that was there
+	Problem *Refusal `json:"error,omitempty"`
 	// Settings are those of a plugin that become others.
-	Settings []SettingChange `json:"settings,omitempty"`
+	Settings []SettingChange `json:"changed_settings"`
 }
 
 // Sync makes the plugins that a lock file names exactly what it says, their settings
@@ -111,8 +111,9 @@ type syncing struct {
 func (s *syncing) step(st SyncStep, err error) {
 	if err != nil {
 		e := Safe(err)
-		st.Problem = &PluginProblem{Plugin: st.Subject, Code: e.Code, Reason: e.Reason, Message: e.Error(), Hint: e.Hint}
+		st.Problem = &Refusal{Code: e.Code, Reason: e.Reason, Why: e.Error(), Hint: e.Hint}
 	}
+	st.Settings = orEmpty(st.Settings)
 	s.report.Steps = append(s.report.Steps, st)
 }
 
@@ -155,7 +156,7 @@ func (s *syncing) finish(ctx context.Context) error {
 	for i := range s.report.Steps {
 		st := &s.report.Steps[i]
 		if e := problems[st.Subject]; e != nil && st.Problem == nil && s.lock.Has(st.Subject) {
-			st.Problem = &PluginProblem{Plugin: st.Subject, Code: e.Code, Reason: e.Reason, Message: e.Error(), Hint: e.Hint}
+			st.Problem = &Refusal{Code: e.Code, Reason: e.Reason, Why: e.Error(), Hint: e.Hint}
 		}
 	}
 	return s.host.Note(ctx, "lock file followed", fmt.Sprintf("%s version %d, signed by %s", s.lock.Name, s.lock.Version, s.report.Signer))

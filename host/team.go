@@ -10,10 +10,10 @@ import (
 
 // TeamInfo is one team whose lock files this machine follows.
 type TeamInfo struct {
-	Name    string `json:"name"`
-	Signer  string `json:"signer"`  // fingerprint of the key that signs them
-	Version int64  `json:"version"` // newest one seen; 0 before the first
-	Trusted string `json:"trusted"` // when a person said so
+	Name    string `json:"team"`
+	Signer  string `json:"signer"`       // fingerprint of the key that signs them
+	Version int64  `json:"lock_version"` // newest one seen; 0 before the first
+	Trusted string `json:"trusted"`      // when a person said so
 }
 
 func teamInfo(t registry.Team) TeamInfo {
@@ -45,13 +45,14 @@ func (h *Host) TrustTeam(ctx context.Context, name, certificate, fingerprint str
 		"lock files   " + name,
 		"signed by    " + fpr.Grouped(),
 	}
-	before, err := h.team(name)
+	before, was, err := h.knownTeam(name)
 	if err != nil {
 		return TeamInfo{}, err
 	}
 	if before.Name != "" && before.Signer != fpr {
 		lines = append(lines, "in place of  "+before.Signer.Grouped())
 	}
+	lines = append(lines, formerLines(was, fpr)...)
 	lines = append(lines, "Whoever holds this key decides from now on, without asking you, which registries this machine trusts,",
 		"which connectors it installs, changes and goes back to, and which settings they have.",
 		"Compare the fingerprint with what they told you.")
@@ -60,6 +61,9 @@ func (h *Host) TrustTeam(ctx context.Context, name, certificate, fingerprint str
 	}
 	h.admin.Lock()
 	defer h.admin.Unlock()
+	if err := h.sameTeam(name, before, was); err != nil {
+		return TeamInfo{}, err
+	}
 	if err := h.opts.Registry.TrustTeam(name, cert); err != nil {
 		return TeamInfo{}, err
 	}
@@ -82,7 +86,7 @@ func (h *Host) team(name string) (registry.Team, error) {
 }
 
 // DistrustTeam follows the lock files of a name no longer. What they installed
-// stays.
+// stays, and which of them was the newest is remembered.
 func (h *Host) DistrustTeam(ctx context.Context, name string) error {
 	h.admin.Lock()
 	defer h.admin.Unlock()
@@ -99,25 +103,26 @@ func (h *Host) MoveRegistry(ctx context.Context, id, url string, show func(Quest
 	if err := registry.CheckAddress(url); err != nil {
 		return RegistryInfo{}, err
 	}
-	all, err := h.opts.Registry.Registries()
+	shown, err := h.opts.Registry.Registry(id)
 	if err != nil {
 		return RegistryInfo{}, err
 	}
-	lines := []string{"registry     " + id}
-	for _, r := range all {
-		if r.ID == id {
-			lines = append(lines, "until now    "+r.URL, "owner's key  "+r.Pinned.Grouped()+", as before")
-		}
+	before := shown.URL
+	if shown.Elsewhere {
+		before = "nowhere on this machine"
 	}
-	lines = append(lines, "from now on  "+url)
-	if len(lines) > 2 { // else there is no such registry, which is said below
-		if err := h.Questions.Ask(ctx, "Fetch this registry from another address?", lines, show); err != nil {
-			return RegistryInfo{}, err
-		}
+	lines := []string{
+		"registry     " + id,
+		"until now    " + before,
+		"owner's key  " + shown.Pinned.Grouped() + ", as before",
+		"from now on  " + url,
+	}
+	if err := h.Questions.Ask(ctx, "Fetch this registry from another address?", lines, show); err != nil {
+		return RegistryInfo{}, err
 	}
 	h.admin.Lock()
 	defer h.admin.Unlock()
-	r, err := h.opts.Registry.SetRegistryURL(ctx, id, url)
+	r, err := h.opts.Registry.SetRegistryURL(ctx, shown, url)
 	if err != nil {
 		return RegistryInfo{}, err
 	}

@@ -12,8 +12,8 @@ import (
 // nobody was there to agree to it.
 type WaitingVersion struct {
 	Version string           `json:"version"`
-	Why     string           `json:"why"`
-	Changes []release.Change `json:"changes,omitempty"`
+	Why     string           `json:"message"`
+	Changes []release.Change `json:"changes"`
 	Hint    string           `json:"hint"` // the command, for a person
 }
 
@@ -29,7 +29,7 @@ func (h *Host) unasked(ctx context.Context, u registry.Update) (registry.Update,
 	}
 	w := &WaitingVersion{Version: u.Review.Release.Version, Why: "a person has to agree to it", Hint: "drawbridge update " + u.Entry.Plugin()}
 	settings, err := h.allSettings(u.Review.Release, nil)
-	w.Changes = changesOf(u.Review, settings)
+	w.Changes = orEmpty(changesOf(u.Review, settings))
 	if err = errors.Join(err, h.loadable(u.Review, settings)); err != nil {
 		e := Safe(err)
 		w.Why, w.Hint = e.Error(), e.Hint

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/abi/release"
 	"github.com/drawbridge-mcp/drawbridge/registry"
 )
@@ -32,9 +31,9 @@ type UpdateResult struct {
 	Channel string           `json:"channel"`
 	State   UpdateState      `json:"state"`
 	Asks    bool             `json:"asks,omitempty"` // a person has to agree to it
-	Changes []release.Change `json:"changes,omitempty"`
-	Error   *abi.ErrorData   `json:"error,omitempty"`
-	Hint    string           `json:"hint,omitempty"`
+	Changes []release.Change `json:"changes"`
+	Error   *Refusal         `json:"error,omitempty"`
+	Hint    string           `json:"hint,omitempty"` // what lets a version that is held change
 	// Waiting is a newer version than To, which needs a person.
 	Waiting *WaitingVersion `json:"waiting,omitempty"`
 }
@@ -123,7 +122,7 @@ func (h *Host) installedNames(names []string) ([]string, error) {
 // updating fills in what is known before anything is done, and returns nil if
 // nothing is to be done.
 func (h *Host) updating(u registry.Update, r *UpdateResult, dry bool) *updating {
-	*r = UpdateResult{Plugin: u.Entry.Plugin(), From: u.Entry.Version, Channel: channelName(u.Entry.Channel), State: UpdateCurrent}
+	*r = UpdateResult{Plugin: u.Entry.Plugin(), From: u.Entry.Version, Channel: channelName(u.Entry.Channel), State: UpdateCurrent, Changes: []release.Change{}}
 	if u.Err != nil {
 		r.fail(u.Err)
 		return nil
@@ -132,7 +131,7 @@ func (h *Host) updating(u registry.Update, r *UpdateResult, dry bool) *updating 
 		return nil
 	}
 	settings, err := h.allSettings(u.Review.Release, nil)
-	r.To, r.Changes = u.Review.Release.Version, changesOf(u.Review, settings)
+	r.To, r.Changes = u.Review.Release.Version, orEmpty(changesOf(u.Review, settings))
 	r.Asks = u.Review.Previous == nil || release.Asks(r.Changes)
 	switch {
 	case u.Entry.Pinned:
@@ -160,8 +159,7 @@ func channelName(c registry.Channel) string {
 }
 
 func (r *UpdateResult) fail(err error) {
-	e := Safe(err)
-	r.State, r.Error, r.Hint = UpdateFailed, e.Data(), e.Hint
+	r.State, r.Error = UpdateFailed, refusal(err)
 }
 
 func refuseAll(list []*updating, err error) {

@@ -93,9 +93,9 @@ func (c *Client) propose(ctx context.Context, ref Ref, opts InstallOptions) (*pr
 	if err != nil {
 		return nil, Entry{}, err
 	}
-	id, err := c.registryOf(ctx, ref, lock)
-	if errors.Is(err, abi.ErrNotFound) {
-		id, err = c.registryOfNew(ctx, ref, lock)
+	id, unread, err := c.registryOf(ctx, ref, lock)
+	if _, doubted := errors.AsType[unreadError](err); doubted || errors.Is(err, abi.ErrNotFound) {
+		id, unread, err = c.registryOfNew(ctx, ref, lock)
 	}
 	if err != nil {
 		return nil, Entry{}, err
@@ -114,6 +114,7 @@ func (c *Client) propose(ctx context.Context, ref Ref, opts InstallOptions) (*pr
 		if err != nil {
 			return err
 		}
+		p.review.Notices = append(p.review.Notices, unread...)
 		l, whole := c.isThere(p, lock)
 		if !whole || opts.Again || p.channel == Beta && l.Entry.Channel != Beta {
 			return nil
@@ -276,7 +277,7 @@ func (c *Client) verifyVersion(cat *catalog, ref Ref, lock *Lock, opts InstallOp
 	if err != nil {
 		return nil, err
 	}
-	return v, cat.state.write(filepath.Join(dir, "state.json")) // the namespace's version is new
+	return v, cat.state.write(filepath.Join(dir, stateFile)) // the namespace's version is new
 }
 
 // runnable refuses a release that this host can't install. Plugins of another kind

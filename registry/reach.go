@@ -18,7 +18,7 @@ func (c *Client) Reach(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	from, err := sourceOf(ctx, s.Registry, s.URL)
+	from, err := s.source(ctx)
 	if err != nil {
 		return err
 	}

@@ -31,7 +31,7 @@ func (c *Client) Prepare(ctx context.Context, ref Ref, opts InstallOptions) (*Pr
 		if err != nil {
 			return err
 		}
-		id, err := c.registryOf(ctx, ref, lock)
+		id, _, err := c.registryOf(ctx, ref, lock)
 		if err != nil {
 			return err
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/host"
 	"github.com/drawbridge-mcp/drawbridge/host/platform"
 	"github.com/drawbridge-mcp/drawbridge/registry"
@@ -27,6 +28,10 @@ func checkMarket(ctx context.Context, dirs platform.Dirs, found []finding) []fin
 	list, _ := client.Registries() // likewise
 	var out []finding
 	for _, r := range list {
+		if r.Elsewhere {
+			out = append(out, verdict("registry "+r.ID+" answers", "it has no address on this machine: drawbridge sync FILE --from DIR fetches it", nil))
+			continue
+		}
 		f := verdict("registry "+r.ID+" answers", r.URL, client.Reach(ctx, r.ID))
 		if !f.OK && f.Hint == "" {
 			f.Hint = "git ls-remote " + platform.ShellQuote(r.URL)
@@ -57,7 +62,7 @@ func checkInstalled(ctx context.Context, client *registry.Client, found []findin
 		told := slices.ContainsFunc(found, func(f finding) bool { return f.Check == "plugin "+name })
 		for _, c := range p.Checks {
 			if r := host.Mend(p.Entry, c); r != nil && !told {
-				out = append(out, finding{Check: "installed " + name, Detail: c.What + ": " + r.Why, Hint: r.Hint, Untrusted: true})
+				out = append(out, finding{Check: "installed " + name, Detail: c.What + ": " + r.Why, Hint: r.Hint, Code: abi.ErrUntrusted, Reason: r.Reason})
 				break // one fault brings others with it; verify lists them
 			}
 		}

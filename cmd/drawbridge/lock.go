@@ -26,14 +26,14 @@ func (a *app) lockCmd() *cobra.Command {
 // An exported is the answer of lock export.
 type exported struct {
 	File       string `json:"file"`
-	Name       string `json:"name"`
-	Version    int64  `json:"version"`
-	Plugins    int    `json:"plugins"`
-	Registries int    `json:"registries"`
+	Name       string `json:"team"`
+	Version    int64  `json:"lock_version"`
+	Plugins    int    `json:"plugin_count"`
+	Registries int    `json:"registry_count"`
 	Signature  string `json:"signature,omitempty"` // its file
 	Signer     string `json:"signer,omitempty"`
 
-	LeftOut []host.LeftOut `json:"left_out,omitempty"` // settings of this machine
+	LeftOut []host.LeftOut `json:"left_out_settings"` // settings of this machine
 }
 
 func (a *app) lockExportCmd() *cobra.Command {

@@ -104,7 +104,7 @@ func printSync(w io.Writer, r host.SyncReport) {
 		action, problem := s.Action, ""
 		if s.Problem != nil {
 			action = "failed"
-			problem = string(s.Problem.Code) + ": " + s.Problem.Message
+			problem = string(s.Problem.Code) + ": " + s.Problem.Why
 		}
 		row(w, s.Subject, action, s.Version, s.From, problem)
 	}
@@ -136,7 +136,7 @@ func wordSetting(c host.SettingChange) string {
 // told already.
 func (a *app) syncProblems(r host.SyncReport) error {
 	extra := 0
-	var first *host.PluginProblem
+	var first *host.Refusal
 	for _, s := range r.Steps {
 		if s.Action == host.SyncExtra {
 			extra++
@@ -157,7 +157,7 @@ func (a *app) syncProblems(r host.SyncReport) error {
 	if first == nil {
 		return nil
 	}
-	return fmt.Errorf("%w: %w", errSaid, &abi.Error{Code: first.Code, Reason: first.Reason, Msg: first.Message})
+	return fmt.Errorf("%w: %w", errSaid, &abi.Error{Code: first.Code, Reason: first.Reason, Msg: first.Why})
 }
 
 func (a *app) syncTrustCmd() *cobra.Command {
@@ -194,14 +194,18 @@ person at a terminal that no MCP client started.`,
 }
 
 func (a *app) syncListCmd() *cobra.Command {
-	return &cobra.Command{
+	var removed bool
+	cmd := &cobra.Command{
 		Use: "list", Short: "list whose lock files are followed", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if removed {
+				return a.listFormerTeams(cmd.Context())
+			}
 			var list []host.TeamInfo
 			if err := a.call(cmd.Context(), "teams.list", struct{}{}, &list); err != nil {
 				return err
 			}
-			a.show(list, func(w io.Writer) {
+			a.show(teamsResult{list}, func(w io.Writer) {
 				row(w, "NAME", "VERSION", "SIGNER", "TRUSTED")
 				for _, t := range list {
 					row(w, t.Name, t.Version, t.Signer, t.Trusted)
@@ -213,18 +217,6 @@ func (a *app) syncListCmd() *cobra.Command {
 			return nil
 		},
 	}
-}
-
-func (a *app) syncDistrustCmd() *cobra.Command {
-	return &cobra.Command{
-		Use: "distrust NAME", Short: "follow the lock files named NAME no longer; what they installed stays", Args: cobra.ExactArgs(1),
-		ValidArgsFunction: a.named("teams.list", "name"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.call(cmd.Context(), "teams.distrust", control.TeamParams{Name: args[0]}, nil); err != nil {
-				return err
-			}
-			a.show(map[string]string{"distrusted": args[0]}, func(w io.Writer) { fmt.Fprintf(w, "lock files named %s are not followed any more\n", args[0]) })
-			return nil
-		},
-	}
+	cmd.Flags().BoolVar(&removed, "removed", false, "list those that were distrusted, and what is remembered of them")
+	return cmd
 }

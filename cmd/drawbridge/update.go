@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -28,7 +29,7 @@ under way end on the version that they began with.
 Exit code 3 says that somebody refused or nobody could be asked, 5 that a check of
 trust failed, 1 that something else did. Whatever failed, the version that was
 installed goes on.`,
-		ValidArgsFunction: a.allNamed("plugins.list", "name"),
+		ValidArgsFunction: a.allNamed("plugins.list", "plugin"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, name := range args {
 				if err := badRef(name); err != nil {
@@ -48,13 +49,9 @@ installed goes on.`,
 			if p.Unattended {
 				nobodyThere(list)
 			}
-			a.show(list, func(w io.Writer) { printUpdates(w, list) })
+			a.show(updatedResult{list}, func(w io.Writer) { printUpdates(w, list) })
 			a.noteUpdates(list, p.DryRun)
-			err = updateProblem(list, p.DryRun)
-			if err != nil && a.json {
-				return fmt.Errorf("%w: %w", errSaid, err) // the results are the one document
-			}
-			return err
+			return a.told(updateProblem(list, p.DryRun))
 		},
 	}
 	cmd.Flags().BoolVar(&p.DryRun, "dry-run", false, "say what would be updated and what would be asked, and change nothing")
@@ -65,9 +62,8 @@ installed goes on.`,
 func nobodyThere(list []host.UpdateResult) {
 	for i := range list {
 		if r := &list[i]; r.State == host.UpdateRefused && r.Error != nil {
-			r.Error.Message = "it needs a person at a terminal, and standard input is none"
-			r.Hint = "drawbridge update " + r.Plugin + ", typed in a terminal"
-			r.Error.Hint = r.Hint
+			r.Error.Why = "it needs a person at a terminal, and standard input is none"
+			r.Error.Hint = "drawbridge update " + r.Plugin + ", typed in a terminal"
 		}
 		if w := list[i].Waiting; w != nil && strings.HasPrefix(w.Hint, "drawbridge ") {
 			w.Hint += ", typed in a terminal"
@@ -88,7 +84,7 @@ func printUpdates(w io.Writer, list []host.UpdateResult) {
 		case r.State == host.UpdateHeld:
 			state += ": pinned"
 		case r.Error != nil:
-			state += ": " + r.Error.Message
+			state += ": " + r.Error.Why
 		}
 		if r.Waiting != nil {
 			state, newest = state+" ("+newest+")", r.Waiting.Version
@@ -125,11 +121,9 @@ func updateProblem(list []host.UpdateResult, dry bool) error {
 		if r.Error == nil {
 			continue
 		}
-		e := abi.Errorf(r.Error.Code, "", "%q stays at %s: %s", r.Plugin, r.From, r.Error.Message)
-		if r.Hint != "" {
-			return e.WithHint("%s", r.Hint)
-		}
-		return e.WithHint("drawbridge update %s", r.Plugin)
+		e := abi.Errorf(r.Error.Code, "", "%q stays at %s: %s", r.Plugin, r.From, r.Error.Why)
+		e.Reason, e.Hint = r.Error.Reason, cmp.Or(r.Error.Hint, "drawbridge update "+r.Plugin)
+		return e
 	}
 	for _, r := range list {
 		if w := r.Waiting; w != nil && !dry {
@@ -154,7 +148,7 @@ rollback. A person at the terminal has to agree.`)
 func (a *app) pinning(name, short, method, long string) *cobra.Command {
 	return &cobra.Command{
 		Use: name + " [NAMESPACE/]NAME", Short: short, Long: long, Args: cobra.ExactArgs(1),
-		ValidArgsFunction: a.named("plugins.list", "name"),
+		ValidArgsFunction: a.named("plugins.list", "plugin"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			res, err := a.plugin(cmd, method, args[0])
 			if err != nil {
@@ -188,7 +182,7 @@ next update does not undo it. It needs no network. A person is asked if that ver
 may do more than the one that is active, or if that one is pinned; a version that is
 revoked or was changed on the disk is refused. Rolling back twice ends where it began,
 still pinned.`,
-		ValidArgsFunction: a.named("plugins.list", "name"),
+		ValidArgsFunction: a.named("plugins.list", "plugin"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			res, err := a.plugin(cmd, "plugins.rollback", args[0])
 			if err != nil {
@@ -210,7 +204,7 @@ func (a *app) removeCmd() *cobra.Command {
 settings and what its sites keep in drawbridge's own browser: cookies and stored data,
 unless another plugin works on the same site. At a terminal a person is asked about
 them; elsewhere they are kept. The audit log keeps what it says.`,
-		ValidArgsFunction: a.named("plugins.list", "name"),
+		ValidArgsFunction: a.named("plugins.list", "plugin"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := badRef(args[0]); err != nil {
 				return err

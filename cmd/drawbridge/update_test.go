@@ -31,11 +31,11 @@ var wider = []string{"writes: [{method: POST, path: /write}]", "writes: [{method
 // installed is the sample as the list says it is.
 func (h *home) installed() host.PluginInfo {
 	h.t.Helper()
-	var list []host.PluginInfo
-	if err := json.Unmarshal([]byte(h.run("list", "--json")), &list); err != nil || len(list) != 1 {
-		h.t.Fatalf("installed: %+v, %v", list, err)
+	var got pluginsResult
+	if err := json.Unmarshal([]byte(h.run("list", "--json")), &got); err != nil || len(got.Plugins) != 1 {
+		h.t.Fatalf("installed: %+v, %v", got, err)
 	}
-	return list[0]
+	return got.Plugins[0].PluginInfo
 }
 
 func (h *home) wantVersion(version string, pinned bool) {
@@ -50,14 +50,14 @@ func (h *home) wantVersion(version string, pinned bool) {
 func (h *home) updated(code int, args ...string) host.UpdateResult {
 	h.t.Helper()
 	out, msg, got := h.try(append([]string{"update", "--json"}, args...)...)
-	var list []host.UpdateResult
+	var list updatedResult
 	if got != code {
 		h.t.Fatalf("update %q: exit code %d, want %d\n%s%s", args, got, code, out, msg)
 	}
-	if code != exitError && (json.Unmarshal([]byte(out), &list) != nil || len(list) != 1) {
+	if code != exitError && (json.Unmarshal([]byte(out), &list) != nil || len(list.Plugins) != 1) {
 		h.t.Fatalf("update %q: %s", args, out)
 	}
-	return append(list, host.UpdateResult{})[0]
+	return append(list.Plugins, host.UpdateResult{})[0]
 }
 
 func TestUpdateAsksForWhatIsWider(t *testing.T) {
@@ -81,7 +81,7 @@ func TestUpdateAsksForWhatIsWider(t *testing.T) {
 	if r := h.updated(exitOK, "--dry-run"); !r.Asks || len(r.Changes) == 0 {
 		t.Errorf("a dry run of a wider one: %+v", r)
 	}
-	if r := h.updated(exitDenied); r.State != host.UpdateRefused || !r.Asks || r.Error == nil || r.Hint != "drawbridge update acme/sample, typed in a terminal" {
+	if r := h.updated(exitDenied); r.State != host.UpdateRefused || !r.Asks || r.Error == nil || r.Error.Hint != "drawbridge update acme/sample, typed in a terminal" {
 		t.Errorf("nobody there: %+v", r)
 	}
 	h.want(exitDenied, []keystroke{{"refuses): ", "XXXXX"}}, "update")
@@ -247,7 +247,7 @@ func TestUpdateProblem(t *testing.T) {
 		t.Errorf("nothing went wrong: %v", err)
 	}
 	for code, want := range map[abi.Code]int{abi.ErrConfirmationDenied: exitDenied, abi.ErrUntrusted: exitUntrusted, abi.ErrNotFound: exitError} {
-		err := updateProblem([]host.UpdateResult{{State: host.UpdateDone}, {Plugin: "a/b", Error: &abi.ErrorData{Code: code, Message: "no"}}}, false)
+		err := updateProblem([]host.UpdateResult{{State: host.UpdateDone}, {Plugin: "a/b", Error: &host.Refusal{Code: code, Why: "no"}}}, false)
 		if exitCode(err) != want {
 			t.Errorf("%s ends with %d, want %d (%v)", code, exitCode(err), want, err)
 		}

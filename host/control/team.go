@@ -9,12 +9,16 @@ import (
 // teamMethods are the methods about teams' lock files and mirrors.
 func teamMethods() map[string]method {
 	return map[string]method{
-		"registries.move": moveRegistry,
-		"teams.trust":     trustTeam,
-		"teams.distrust":  distrustTeam,
-		"teams.list":      listTeams,
-		"teams.draft":     draftTeamLock,
-		"teams.sync":      syncTeam,
+		"registries.move":    moveRegistry,
+		"registries.forget":  forgetRegistry,
+		"registries.removed": listRemoved,
+		"teams.trust":        trustTeam,
+		"teams.distrust":     distrustTeam,
+		"teams.forget":       forgetTeam,
+		"teams.list":         listTeams,
+		"teams.removed":      listFormerTeams,
+		"teams.draft":        draftTeamLock,
+		"teams.sync":         syncTeam,
 	}
 }
 
@@ -29,7 +33,7 @@ type TeamParams struct {
 // TeamDraft is a lock file that isn't signed yet.
 type TeamDraft struct {
 	Lock    string         `json:"lock"` // canonical JSON, to the byte
-	LeftOut []host.LeftOut `json:"left_out,omitempty"`
+	LeftOut []host.LeftOut `json:"left_out_settings"`
 }
 
 // SyncParams are a lock file with its signature, and what to do by it.

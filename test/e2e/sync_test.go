@@ -127,7 +127,7 @@ func TestSyncMovesConnectors(t *testing.T) {
 	for _, dry := range []bool{true, false} {
 		r := m.sync(host.SyncRequest{DryRun: dry}, a2, c1)
 		m.want(r, "acme/aaa keep, acme/ccc invalid_args, acme/bbb not in the lock file")
-		if p := r.Steps[1].Problem; p == nil || !strings.Contains(p.Message, `"one"`) || p.Hint != "drawbridge sync FILE --prune, or drawbridge remove acme/bbb" {
+		if p := r.Steps[1].Problem; p == nil || !strings.Contains(p.Why, `"one"`) || p.Hint != "drawbridge sync FILE --prune, or drawbridge remove acme/bbb" {
 			t.Errorf("dry run %v: %+v", dry, p)
 		}
 	}
