@@ -24,7 +24,7 @@ import (
 
 // RegistryInfo is one trusted registry.
 type RegistryInfo struct {
-	ID          string    `json:"id"`
+	ID          string    `json:"registry"`
 	URL         string    `json:"url"`
 	Fingerprint string    `json:"fingerprint"` // of the owner's key that was pinned
 	Snapshot    int64     `json:"snapshot"`    // newest version seen
@@ -37,22 +37,22 @@ type RegistryInfo struct {
 
 // PluginInfo is one plugin, installed or found.
 type PluginInfo struct {
-	Name        string   `json:"name"` // namespace/name
+	Name        string   `json:"plugin"` // namespace/name
 	Version     string   `json:"version"`
 	Registry    string   `json:"registry"`
 	Title       string   `json:"title,omitempty"`
 	Description string   `json:"description,omitempty"`
 	Category    string   `json:"category,omitempty"`
 	Signer      string   `json:"signer,omitempty"`
-	Connectors  []string `json:"connectors,omitempty"`
-	State       string   `json:"state,omitempty"` // ready, or why it does not run
-	Hint        string   `json:"hint,omitempty"`
+	Connectors  []string `json:"connectors"`         // ids
+	State       string   `json:"state"`              // one of the States
+	Error       *Refusal `json:"error,omitempty"`    // why it does not run
 	Channel     string   `json:"channel,omitempty"`  // that updates follow: stable or beta
 	Pinned      bool     `json:"pinned,omitempty"`   // updates leave it as it is
 	Previous    string   `json:"previous,omitempty"` // the version that a rollback goes back to
-	Notices     []string `json:"notices,omitempty"`  // what works today and needs attention
+	Notices     []string `json:"notices"`            // what works today and needs attention
 
-	Health []ConnectorHealth `json:"health,omitempty"` // of its connectors
+	Health []ConnectorHealth `json:"health"` // of its connectors
 }
 
 // WithTransfer returns a context whose operations tell how far a transfer from a
@@ -270,15 +270,20 @@ func (q *consent) stillHolds(rev registry.Review) error {
 // allSettings is what a plugin would run with: defaults, what was set before,
 // what is given now. A name that the release doesn't have is an error.
 func (h *Host) allSettings(rel abi.Release, given map[string]string) (map[string]string, error) {
+	before, err := h.settings.get(rel.Namespace + "/" + rel.Name)
+	if err != nil {
+		return nil, err
+	}
+	return settingsOf(rel, before, given)
+}
+
+// settingsOf is allSettings with what was set before.
+func settingsOf(rel abi.Release, before, given map[string]string) (map[string]string, error) {
 	all, types := map[string]string{}, map[string]abi.SettingType{}
 	for _, c := range rel.Connectors {
 		for _, s := range c.Settings {
 			all[s.Name], types[s.Name] = s.Default, s.Type
 		}
-	}
-	before, err := h.settings.get(rel.Namespace + "/" + rel.Name)
-	if err != nil {
-		return nil, err
 	}
 	for name, value := range before {
 		if _, ok := all[name]; ok {
@@ -291,6 +296,7 @@ func (h *Host) allSettings(rel abi.Release, given map[string]string) (map[string
 		}
 		all[name] = value
 	}
+	var err error
 	for name, value := range all {
 		if all[name], err = normalSetting(types[name], name, value); err != nil {
 			return nil, err
@@ -351,14 +357,19 @@ func missingSettings(rel abi.Release, given, all map[string]string) error {
 	return abi.Errorf(abi.ErrInvalidArgs, "settings", "these have no value: %s", strings.Join(missing, ", ")).WithHint("%s", strings.Join(command, " "))
 }
 
-// admit scans and compiles a module, and holds what it says of itself against
-// its release. What is none of a connector's is never run, so nothing is asked of it.
+// admit refuses a connector that another plugin has, and examines the module.
 func (h *Host) admit(ctx context.Context, rev registry.Review, wasm []byte) error {
-	if rev.Release.Category != abi.CategoryConnector {
-		return nil
-	}
 	if err := h.checkNames(rev.Release); err != nil {
 		return err
+	}
+	return h.examine(ctx, rev, wasm)
+}
+
+// examine scans and compiles a module, and holds what it says of itself against
+// its release. What is none of a connector's is never run, so nothing is asked of it.
+func (h *Host) examine(ctx context.Context, rev registry.Review, wasm []byte) error {
+	if rev.Release.Category != abi.CategoryConnector {
+		return nil
 	}
 	compiled, err := h.opts.Sandbox.Compile(ctx, wasm)
 	if err != nil {
@@ -396,7 +407,7 @@ func (h *Host) Plugins(ctx context.Context) ([]PluginInfo, error) {
 	all, expired := h.Health(ctx), h.expiredRegistries()
 	for _, e := range installed {
 		info := h.info(e)
-		info.Notices = notices(e, expired)
+		info.Notices = orNone(notices(e, expired))
 		for _, c := range all {
 			if slices.Contains(info.Connectors, c.Connector) {
 				info.Health = append(info.Health, c)
@@ -408,7 +419,8 @@ func (h *Host) Plugins(ctx context.Context) ([]PluginInfo, error) {
 }
 
 func (h *Host) info(e registry.Entry) PluginInfo {
-	info := PluginInfo{Name: e.Plugin(), Version: e.Version, Registry: e.Registry, Signer: string(e.Signer), State: "ready"}
+	info := PluginInfo{Name: e.Plugin(), Version: e.Version, Registry: e.Registry, Signer: string(e.Signer), State: StateReady}
+	info.Connectors, info.Notices, info.Health = []string{}, []string{}, []ConnectorHealth{}
 	info.Channel, info.Pinned = channelName(e.Channel), e.Pinned
 	if e.Previous != nil {
 		info.Previous = e.Previous.Version
@@ -420,18 +432,21 @@ func (h *Host) info(e registry.Entry) PluginInfo {
 			info.Connectors = append(info.Connectors, c.ID)
 		}
 		if p.release.Category != abi.CategoryConnector {
-			info.State = "listed only: this host runs connectors"
+			info.State = StateListed
 		}
 	}
 	if problem, ok := cat.problems[e.Plugin()]; ok {
-		info.State, info.Hint = string(problem.Code), problem.Hint
-		if problem.Reason != "" {
-			info.State += " (" + string(problem.Reason) + ")"
-		}
-		info.State += ": " + problem.Error()
+		info.State, info.Error = StateFailing, refusal(problem)
 	}
 	return info
 }
+
+// The states of an installed plugin.
+const (
+	StateReady   = "ready"
+	StateListed  = "listed only" // it is of a kind that this host doesn't run
+	StateFailing = "failing"     // it could not be loaded
+)
 
 // explainWrites says in plain words what a destructive tool may send.
 func explainWrites(t *tool) []string {

@@ -14,13 +14,14 @@ import (
 
 // PluginDetails is all that is known of one plugin.
 type PluginDetails struct {
-	Name        string       `json:"name"` // namespace/name
+	Name        string       `json:"plugin"` // namespace/name
 	Version     string       `json:"version"`
 	Channel     string       `json:"channel,omitempty"`
 	Published   time.Time    `json:"published,omitzero"`
 	Yanked      string       `json:"yanked,omitempty"` // why nobody new gets it
 	Refused     *Refusal     `json:"refused,omitempty"`
-	Registry    RegistryInfo `json:"registry"`
+	Registry    string       `json:"registry"`
+	Fetched     RegistryInfo `json:"registry_info"`
 	Category    string       `json:"category"`
 	Title       string       `json:"title"`
 	Description string       `json:"description"`
@@ -37,7 +38,7 @@ type PluginDetails struct {
 
 	History   []VersionInfo  `json:"history"`         // newest first
 	Older     int            `json:"older,omitempty"` // how many more there are
-	Installed *InstalledInfo `json:"installed,omitempty"`
+	Installed *InstalledInfo `json:"installation,omitempty"`
 	Update    *UpdateInfo    `json:"update,omitempty"` // what would change
 	Warning   string         `json:"warning,omitempty"`
 }
@@ -46,7 +47,7 @@ type PluginDetails struct {
 type Refusal struct {
 	Code   abi.Code   `json:"code"`
 	Reason abi.Reason `json:"reason,omitempty"`
-	Why    string     `json:"why"`
+	Why    string     `json:"message"`
 	Hint   string     `json:"hint,omitempty"`
 }
 
@@ -54,14 +55,14 @@ type Refusal struct {
 // owner.
 type Publisher struct {
 	Fingerprint string    `json:"fingerprint"`
-	Key         string    `json:"key"` // that signed: this one or a subkey of it
+	Key         string    `json:"signing_key"` // that signed: this one or a subkey of it
 	UserIDs     []string  `json:"user_ids"`
 	Signed      time.Time `json:"signed"` // by what the signature says
 }
 
 // ToolDetails is one tool in plain words.
 type ToolDetails struct {
-	Name        string   `json:"name"` // listed
+	Name        string   `json:"tool"` // listed
 	Title       string   `json:"title"`
 	Description string   `json:"description"`
 	Destructive bool     `json:"destructive"`
@@ -77,7 +78,7 @@ type VersionInfo struct {
 	Yanked    string    `json:"yanked,omitempty"`
 	Refused   *Refusal  `json:"refused,omitempty"`
 	Signer    string    `json:"signer,omitempty"`
-	Installed bool      `json:"installed,omitempty"`
+	Installed bool      `json:"active,omitempty"` // it is the one that is installed
 }
 
 // InstalledInfo says what of a plugin is installed.
@@ -86,8 +87,8 @@ type InstalledInfo struct {
 	Consented time.Time `json:"consented"`
 	Pinned    bool      `json:"pinned,omitempty"`
 	Channel   string    `json:"channel"` // that updates follow
-	State     string    `json:"state"`   // ready, or why it does not run
-	Hint      string    `json:"hint,omitempty"`
+	State     string    `json:"state"`   // one of the States
+	Error     *Refusal  `json:"error,omitempty"`
 }
 
 // UpdateInfo says what would change if another version took the place of the
@@ -140,7 +141,7 @@ func describe(d registry.Details, values map[string]string) PluginDetails {
 	r := d.Release
 	out := PluginDetails{
 		Name: d.Plugin, Version: cmp.Or(d.Version.Version, r.Version), Channel: string(d.Version.Channel),
-		Published: d.Version.Published.Time, Yanked: d.Version.Yanked, Refused: refusal(d.Refused), Registry: registryInfo(d.Registry),
+		Published: d.Version.Published.Time, Yanked: d.Version.Yanked, Refused: refusal(d.Refused), Registry: d.Registry.ID, Fetched: registryInfo(d.Registry),
 		Category: string(r.Category), Title: r.Title, Description: r.Description, License: r.License, Homepage: r.Homepage,
 		Source: strings.TrimSuffix(r.Source.Repo+"@"+r.Source.Commit, "@"), Module: r.Module.Size,
 		Permissions: []string{}, Tools: []ToolDetails{}, Notices: []string{}, History: []VersionInfo{}, Older: d.Older, Warning: d.Warning,
@@ -197,7 +198,7 @@ func toolDetails(c *abi.Connector, t *abi.Tool, values map[string]string) ToolDe
 func (h *Host) installedInfo(e registry.Entry) *InstalledInfo {
 	info := h.info(e)
 	return &InstalledInfo{
-		Version: e.Version, Consented: e.Consented.Time, Pinned: e.Pinned, State: info.State, Hint: info.Hint,
+		Version: e.Version, Consented: e.Consented.Time, Pinned: e.Pinned, State: info.State, Error: info.Error,
 		Channel: cmp.Or(string(e.Channel), string(registry.Stable)),
 	}
 }
@@ -211,9 +212,9 @@ func updateOf(d registry.Details, values map[string]string) *UpdateInfo {
 	return &UpdateInfo{To: d.Release.Version, Asks: release.Asks(changes), Changes: orEmpty(changes)}
 }
 
-func orEmpty(changes []release.Change) []release.Change {
-	if changes == nil {
-		return []release.Change{}
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
 	}
-	return changes
+	return list
 }

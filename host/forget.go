@@ -13,21 +13,21 @@ import (
 // RemovedInfo is a registry that was removed, and what was seen of it: an older state
 // of it is refused if it is added again.
 type RemovedInfo struct {
-	ID          string    `json:"id"`
-	URL         string    `json:"url"`
-	Fingerprint string    `json:"fingerprint"` // of the owner's key that was pinned
-	Snapshot    int64     `json:"snapshot"`    // newest version seen
-	Revoked     int       `json:"revoked"`     // keys and artifacts that were revoked
-	Removed     time.Time `json:"removed"`
-	Problem     string    `json:"problem,omitempty"` // why a record can't be read; the rest is empty then
+	ID          string    `json:"registry,omitempty"`
+	URL         string    `json:"url,omitempty"`
+	Fingerprint string    `json:"fingerprint,omitempty"`   // of the owner's key that was pinned
+	Snapshot    int64     `json:"snapshot,omitempty"`      // newest version seen
+	Revoked     int       `json:"revoked_count,omitempty"` // keys and artifacts that were revoked
+	Ended       time.Time `json:"ended,omitzero"`          // when it was removed
+	Problem     *Refusal  `json:"error,omitempty"`         // why a record can't be read; the rest is empty then
 }
 
 // FormerTeamInfo is a team that isn't followed any more.
 type FormerTeamInfo struct {
-	Name       string    `json:"name"`
-	Signer     string    `json:"signer"`  // fingerprint of the key that signed its lock files
-	Version    int64     `json:"version"` // newest one seen; 0 if none was
-	Distrusted time.Time `json:"distrusted"`
+	Name    string    `json:"team"`
+	Signer  string    `json:"signer"`       // fingerprint of the key that signed its lock files
+	Version int64     `json:"lock_version"` // newest one seen; 0 if none was
+	Ended   time.Time `json:"ended"`        // when it was distrusted
 }
 
 // RemovedRegistries lists what is remembered of registries that were removed, the
@@ -36,10 +36,10 @@ func (h *Host) RemovedRegistries(context.Context) ([]RemovedInfo, error) {
 	all, err := h.opts.Registry.Removed()
 	list := make([]RemovedInfo, 0, len(all))
 	for _, r := range all {
-		list = append(list, RemovedInfo{ID: r.ID, URL: r.URL, Fingerprint: string(r.Pinned), Snapshot: r.Snapshot, Revoked: r.Revoked, Removed: r.Removed.UTC()})
+		list = append(list, RemovedInfo{ID: r.ID, URL: r.URL, Fingerprint: string(r.Pinned), Snapshot: r.Snapshot, Revoked: r.Revoked, Ended: r.Removed.UTC()})
 	}
 	for _, problem := range problemsOf(err) {
-		list = append(list, RemovedInfo{Problem: problem})
+		list = append(list, RemovedInfo{Problem: &problem})
 	}
 	return list, nil
 }

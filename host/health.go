@@ -14,7 +14,7 @@ import (
 type ConnectorHealth struct {
 	Connector string         `json:"connector"`
 	Title     string         `json:"title"`
-	Plugin    string         `json:"plugin"`           // namespace/name@version
+	Plugin    string         `json:"release"`          // namespace/name@version
 	State     health.State   `json:"state"`            // unknown, ok, auth_expired or failing
 	Since     time.Time      `json:"since,omitzero"`   // when it came into that state
 	Checked   time.Time      `json:"checked,omitzero"` // when its page was last looked at for this

@@ -27,29 +27,48 @@ type SearchQuery struct {
 
 // A SearchResult is what a search found, the best first.
 type SearchResult struct {
-	Found    []FoundPlugin      `json:"found"`
-	Refused  []registry.Refused `json:"refused"`        // what the registries have and nobody can install
-	Problems []string           `json:"problems"`       // registries that could not be searched
-	Warnings []string           `json:"warnings"`       // registries from which nothing can be installed now
-	More     int                `json:"more,omitempty"` // found as well, and too much to list
+	Found    []FoundPlugin   `json:"plugins"`
+	Refused  []RefusedPlugin `json:"refused"`        // what the registries have and nobody can install
+	Problems []Refusal       `json:"errors"`         // why registries could not be searched
+	Warnings []string        `json:"warnings"`       // registries from which nothing can be installed now
+	More     int             `json:"more,omitempty"` // found as well, and too much to list
 }
 
 // A FoundPlugin is a plugin's newest version in a registry. Its signature was
 // checked.
 type FoundPlugin struct {
-	Name        string    `json:"name"` // namespace/name
-	Version     string    `json:"version"`
-	Channel     string    `json:"channel"`
-	Published   time.Time `json:"published"`
-	Registry    string    `json:"registry"`
-	Category    string    `json:"category"`
-	Title       string    `json:"title"`
-	Description string    `json:"description"`
-	Signer      string    `json:"signer"`
-	Origins     []string  `json:"origins"`
-	Tools       []string  `json:"tools"`       // listed names
-	Destructive []string  `json:"destructive"` // those that change data
-	Installed   string    `json:"installed,omitempty"`
+	Name        string      `json:"plugin"` // namespace/name
+	Version     string      `json:"version"`
+	Channel     string      `json:"channel"`
+	Published   time.Time   `json:"published"`
+	Registry    string      `json:"registry"`
+	Category    string      `json:"category"`
+	Title       string      `json:"title"`
+	Description string      `json:"description"`
+	Signer      string      `json:"signer"`
+	Origins     []string    `json:"origins"`
+	Tools       []FoundTool `json:"tools"`
+	Installed   string      `json:"installed,omitempty"`
+}
+
+// A FoundTool is one tool of a plugin that was found.
+type FoundTool struct {
+	Name        string `json:"tool"`        // as it is listed
+	Destructive bool   `json:"destructive"` // it changes data
+}
+
+// A RefusedPlugin is one that a registry has and nobody can install.
+type RefusedPlugin struct {
+	Plugin string  `json:"plugin"` // namespace/name
+	Error  Refusal `json:"error"`
+}
+
+func refusedPlugins(list []registry.Refused) []RefusedPlugin {
+	out := make([]RefusedPlugin, len(list))
+	for i, r := range list {
+		out[i] = RefusedPlugin{r.Plugin, Refusal{Code: r.Code, Reason: r.Reason, Why: r.Why}}
+	}
+	return out
 }
 
 // freshFor is how old a registry's copy may be for a search.
@@ -103,7 +122,7 @@ func (h *Host) search(ctx context.Context, q SearchQuery) (SearchResult, error) 
 	if errors.Is(err, abi.ErrNotFound) || errors.Is(err, abi.ErrInvalidArgs) || ctx.Err() != nil {
 		return SearchResult{}, err
 	}
-	res := SearchResult{Found: []FoundPlugin{}, Refused: refused, Problems: problemsOf(err), Warnings: h.expiryWarnings()}
+	res := SearchResult{Found: []FoundPlugin{}, Refused: refusedPlugins(refused), Problems: problemsOf(err), Warnings: h.expiryWarnings()}
 	size := 0
 	for i, hit := range hits {
 		f := found(hit.Offer, installed)
@@ -132,10 +151,11 @@ const maxFound = 2 << 20
 
 func sizeOf(f FoundPlugin) int {
 	n := 500 + len(f.Title) + len(f.Description)
-	for _, list := range [][]string{f.Origins, f.Tools, f.Destructive} {
-		for _, s := range list {
-			n += len(s) + 8
-		}
+	for _, s := range f.Origins {
+		n += len(s) + 8
+	}
+	for _, t := range f.Tools {
+		n += len(t.Name) + 32
 	}
 	return n
 }
@@ -147,8 +167,8 @@ func knownCategory(c string) bool {
 }
 
 // problemsOf takes a joined error apart.
-func problemsOf(err error) []string {
-	list := []string{}
+func problemsOf(err error) []Refusal {
+	list := []Refusal{}
 	if err == nil {
 		return list
 	}
@@ -157,7 +177,7 @@ func problemsOf(err error) []string {
 		all = joined.Unwrap()
 	}
 	for _, e := range all {
-		list = append(list, Safe(e).Error())
+		list = append(list, *refusal(e))
 	}
 	return list
 }
@@ -166,13 +186,10 @@ func found(o registry.Offer, installed []registry.Entry) FoundPlugin {
 	f := FoundPlugin{
 		Name: o.Plugin(), Version: o.Version.Version, Channel: string(o.Version.Channel), Published: o.Version.Published.Time,
 		Registry: o.Registry, Category: string(o.Category), Title: o.Title, Description: o.Description, Signer: string(o.Signer),
-		Origins: o.Origins, Tools: []string{}, Destructive: []string{},
+		Origins: orNone(o.Origins), Tools: []FoundTool{},
 	}
 	for _, t := range o.Tools {
-		f.Tools = append(f.Tools, t.Name)
-		if t.Destructive {
-			f.Destructive = append(f.Destructive, t.Name)
-		}
+		f.Tools = append(f.Tools, FoundTool{t.Name, t.Destructive})
 	}
 	for _, e := range installed {
 		if e.Plugin() == f.Name && e.Registry == f.Registry {
@@ -201,7 +218,7 @@ func (h *Host) ownHosts(installed []registry.Entry) map[string][]string {
 
 // A PluginName is one name that a command can be given.
 type PluginName struct {
-	Name string `json:"name"` // namespace/name
+	Name string `json:"plugin"` // namespace/name
 }
 
 // Names lists what is installed and what the registries' copies offer. Nothing is

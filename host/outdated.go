@@ -13,19 +13,19 @@ import (
 // An OutdatedPlugin compares what is installed of a plugin with what its registry
 // has.
 type OutdatedPlugin struct {
-	Name      string     `json:"name"`
+	Name      string     `json:"plugin"`
 	Installed string     `json:"installed"`
 	Newest    string     `json:"newest"`           // on its channel
 	Channel   string     `json:"channel"`          // that it follows
 	Pinned    bool       `json:"pinned,omitempty"` // updates leave it as it is
 	Outdated  bool       `json:"outdated"`         // there is a newer version
 	Published *time.Time `json:"published,omitempty"`
-	Wider     bool       `json:"wider,omitempty"`   // the newer version may do more
-	Asks      bool       `json:"asks,omitempty"`    // a person has to agree to it
-	Changes   int        `json:"changes,omitempty"` // how many things differ
-	Yanked    string     `json:"yanked,omitempty"`  // why the installed version was taken back
-	Revoked   *Refusal   `json:"revoked,omitempty"` // why it is not run any more
-	Problem   *Refusal   `json:"problem,omitempty"` // why the newest version is not known
+	Wider     bool       `json:"wider,omitempty"`        // the newer version may do more
+	Asks      bool       `json:"asks,omitempty"`         // a person has to agree to it
+	Changes   int        `json:"change_count,omitempty"` // how many things differ
+	Yanked    string     `json:"yanked,omitempty"`       // why the installed version was taken back
+	Revoked   *Refusal   `json:"revoked,omitempty"`      // why it is not run any more
+	Problem   *Refusal   `json:"error,omitempty"`        // why the newest version is not known
 }
 
 // Outdated compares every installed plugin with its registry, after asking the

@@ -27,10 +27,8 @@ const (
 type FetchedRegistry struct {
 	RegistryInfo
 
-	Problem string `json:"problem,omitempty"` // why it is as it was before
-	Hint    string `json:"hint,omitempty"`
-	Code    string `json:"code,omitempty"`
-	Expired bool   `json:"expired,omitempty"` // nothing of it can be installed or updated
+	Error   *Refusal `json:"error,omitempty"`   // why it is as it was before
+	Expired bool     `json:"expired,omitempty"` // nothing of it can be installed or updated
 }
 
 // FetchRegistries fetches the newest snapshot of one registry, or of all if id is
@@ -60,8 +58,7 @@ func (h *Host) fetchRegistry(ctx context.Context, r registry.Registry) FetchedRe
 	got := FetchedRegistry{RegistryInfo: registryInfo(fresh)}
 	if err != nil {
 		h.opts.Logger.WarnContext(ctx, "registry", slog.String("registry", r.ID), slog.Any("error", err))
-		e := Safe(err)
-		got = FetchedRegistry{RegistryInfo: registryInfo(r), Problem: e.Error(), Hint: e.Hint, Code: string(e.Code)}
+		got = FetchedRegistry{RegistryInfo: registryInfo(r), Error: refusal(err)}
 	}
 	got.Builtin = r.Builtin
 	got.Expired = !r.Builtin && !h.now().Before(got.Expires)

@@ -24,11 +24,12 @@ const (
 
 // Removed says what was removed.
 type Removed struct {
-	Plugin  string   `json:"removed"` // namespace/name
-	Data    bool     `json:"data"`    // its settings and its sites' sessions too
+	Plugin  string   `json:"plugin"` // namespace/name
+	Removed bool     `json:"removed"`
+	Data    bool     `json:"data_removed"` // its settings and its sites' sessions too
 	Cookies int      `json:"cookies,omitempty"`
-	Origins []string `json:"origins,omitempty"` // whose stored data was removed
-	Kept    []string `json:"kept,omitempty"`    // connectors whose session another plugin uses
+	Origins []string `json:"origins"` // whose stored data was removed
+	Kept    []string `json:"kept"`    // connectors whose session another plugin uses
 }
 
 // RemovePlugin removes an installed plugin. Its calls that are under way end as
@@ -38,7 +39,7 @@ func (h *Host) RemovePlugin(ctx context.Context, name string, data DataChoice, s
 	if err != nil {
 		return Removed{}, err
 	}
-	out := Removed{Plugin: e.Plugin()}
+	out := Removed{Plugin: e.Plugin(), Removed: true, Origins: []string{}, Kept: []string{}}
 	w, err := h.dataOf(out.Plugin)
 	if err != nil && data != DataKeep {
 		return Removed{}, err
@@ -54,7 +55,8 @@ func (h *Host) RemovePlugin(ctx context.Context, name string, data DataChoice, s
 	h.admin.Lock()
 	defer h.admin.Unlock()
 	if out.Data {
-		out.Kept = slices.Sorted(maps.Keys(w.shared))
+		out.Kept = slices.AppendSeq(out.Kept, maps.Keys(w.shared))
+		slices.Sort(out.Kept)
 		if out.Cookies, out.Origins, err = h.forgetSites(ctx, w); err != nil {
 			return Removed{}, err // nothing was removed but some cookies
 		}
@@ -160,7 +162,7 @@ func settingsWords(settings map[string]string) string {
 // forgetSites removes what the plugin's sites keep in our browser's profile.
 func (h *Host) forgetSites(ctx context.Context, w *pluginData) (cookies int, origins []string, err error) {
 	if len(w.sites) == 0 {
-		return 0, nil, nil
+		return 0, []string{}, nil
 	}
 	h.signin.Lock()
 	defer h.signin.Unlock()
@@ -179,5 +181,5 @@ func (h *Host) forgetSites(ctx context.Context, w *pluginData) (cookies int, ori
 		cookies, origins = cookies+n, append(origins, site.origins...)
 	}
 	slices.Sort(origins)
-	return cookies, slices.Compact(origins), nil
+	return cookies, orNone(slices.Compact(origins)), nil
 }

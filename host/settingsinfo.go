@@ -10,7 +10,7 @@ import (
 // SettingInfo is one setting of a plugin, and what it is set to.
 type SettingInfo struct {
 	Connector string `json:"connector"`
-	Name      string `json:"name"`
+	Name      string `json:"setting"`
 	Type      string `json:"type"`
 	Title     string `json:"title"`
 	Required  bool   `json:"required,omitempty"`

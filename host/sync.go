@@ -1,11 +1,12 @@
 package host
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
-	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/registry"
 )
 
@@ -19,8 +20,8 @@ type SyncRequest struct {
 
 // SyncReport says what was done, or would be.
 type SyncReport struct {
-	Name    string     `json:"name"`
-	Version int64      `json:"version"`
+	Name    string     `json:"team"`
+	Version int64      `json:"lock_version"`
 	Signer  string     `json:"signer"`
 	DryRun  bool       `json:"dry_run"`
 	Steps   []SyncStep `json:"steps"`
@@ -39,17 +40,20 @@ const (
 
 // A SyncStep is about one registry or plugin.
 type SyncStep struct {
-	Action  string         `json:"action"`
-	Subject string         `json:"subject"` // a registry's id, or namespace/name
-	Version string         `json:"version,omitempty"`
-	From    string         `json:"from,omitempty"` // the version that was there
-	Problem *PluginProblem `json:"problem,omitempty"`
+	Action  string   `json:"action"`
+	Subject string   `json:"subject"` // a registry's id, or namespace/name
+	Version string   `json:"to,omitempty"`
+	From    string   `json:"from,omitempty"` // the version that was there
+	Problem *Refusal `json:"error,omitempty"`
+	// Settings are those of a plugin that become others.
+	Settings []SettingChange `json:"changed_settings"`
 }
 
-// Sync installs exactly what a lock file says, if the key that a person pinned for
-// it has signed it and it isn't older than the newest one seen. Nobody is asked.
-// Each plugin is installed whole or stays as it was, and one that fails doesn't
-// stop the others. Nothing is removed without Prune.
+// Sync makes the plugins that a lock file names exactly what it says, their settings
+// too, if the key that a person pinned for it has signed it and it isn't older than
+// the newest one seen. Nobody is asked. Everything is fetched and checked first, and
+// then happens at once. A plugin that fails stays as it was and doesn't stop the
+// others. Nothing is removed without Prune.
 func (h *Host) Sync(ctx context.Context, req SyncRequest, progress func(string)) (SyncReport, error) {
 	h.admin.Lock()
 	defer h.admin.Unlock()
@@ -71,10 +75,22 @@ func (h *Host) Sync(ctx context.Context, req SyncRequest, progress func(string))
 	s := &syncing{host: h, req: req, lock: lock, installed: installed, progress: progress, broken: map[string]error{}}
 	s.report = SyncReport{Name: lock.Name, Version: lock.Version, Signer: string(team.Signer), DryRun: req.DryRun, Steps: []SyncStep{}}
 	s.registries(ctx)
-	for _, p := range lock.Plugins {
-		s.plugin(ctx, p)
+	all := s.plan(ctx)
+	if err := ctx.Err(); err != nil {
+		return SyncReport{}, err // nothing was changed but registries
 	}
-	s.extras(ctx)
+	if !req.DryRun {
+		err = s.act(all)
+	}
+	if err != nil {
+		return SyncReport{}, err
+	}
+	for _, m := range all {
+		if m.err == nil && !req.DryRun {
+			m.late = errors.Join(m.late, s.note(ctx, m))
+		}
+		s.step(m.step, cmp.Or(m.err, m.late))
+	}
 	if req.DryRun {
 		return s.report, nil
 	}
@@ -95,8 +111,9 @@ type syncing struct {
 func (s *syncing) step(st SyncStep, err error) {
 	if err != nil {
 		e := Safe(err)
-		st.Problem = &PluginProblem{Plugin: st.Subject, Code: e.Code, Reason: e.Reason, Message: e.Error(), Hint: e.Hint}
+		st.Problem = &Refusal{Code: e.Code, Reason: e.Reason, Why: e.Error(), Hint: e.Hint}
 	}
+	st.Settings = orEmpty(st.Settings)
 	s.report.Steps = append(s.report.Steps, st)
 }
 
@@ -130,105 +147,6 @@ func (s *syncing) registries(ctx context.Context) {
 	}
 }
 
-// plugin brings one plugin to what the lock file says.
-func (s *syncing) plugin(ctx context.Context, p registry.TeamPlugin) {
-	st := SyncStep{Action: SyncInstall, Subject: p.Plugin(), Version: p.Version}
-	i := slices.IndexFunc(s.installed, func(e registry.Entry) bool { return e.Plugin() == p.Plugin() })
-	if i >= 0 {
-		st.Action, st.From = SyncChange, s.installed[i].Version
-	}
-	if i >= 0 && p.Pins(s.installed[i]) {
-		if l, err := s.host.opts.Registry.Load(p.Plugin()); err == nil {
-			s.settings(ctx, st, p, l.Release)
-			return
-		}
-	}
-	if s.req.DryRun {
-		s.step(st, s.broken[p.Registry])
-		return
-	}
-	err := s.broken[p.Registry]
-	if err == nil {
-		err = s.install(ctx, p)
-	}
-	if err == nil {
-		err = s.host.Note(ctx, "plugin installed", fmt.Sprintf("%s@%s %s, by lock file %s", p.Plugin(), p.Version, p.Signer, s.lock.Name))
-	}
-	s.step(st, err)
-}
-
-// settings is plugin for one whose version is right and whole already.
-func (s *syncing) settings(ctx context.Context, st SyncStep, p registry.TeamPlugin, rel abi.Release) {
-	st.Action, st.From = SyncKeep, ""
-	differ, err := s.host.settings.differ(p.Plugin(), p.Settings)
-	if err == nil && differ {
-		st.Action = SyncSettings
-		if err = s.host.fits(rel, p.Settings); err == nil && !s.req.DryRun {
-			err = s.host.settings.set(p.Plugin(), p.Settings)
-		}
-		if err == nil && !s.req.DryRun {
-			err = s.host.Note(ctx, "settings changed", fmt.Sprintf("%s, by lock file %s", p.Plugin(), s.lock.Name))
-		}
-	}
-	if err == nil {
-		err = s.broken[p.Registry] // it runs, and nobody knows whether it still may
-	}
-	s.step(st, err)
-}
-
-// install installs the very bytes that the lock file pins. The signature on it
-// stands where a person's yes stands otherwise; every other check is the same.
-func (s *syncing) install(ctx context.Context, p registry.TeamPlugin) error {
-	s.progress("installing " + p.Plugin() + " " + p.Version)
-	h := s.host
-	_, err := h.opts.Registry.Install(ctx, p.Ref(), registry.InstallOptions{
-		AllowDowngrade: true, Locked: true, Again: true,
-		Consent: func(_ context.Context, r registry.Review) error {
-			if err := p.Check(r); err != nil {
-				return err
-			}
-			return h.fits(r.Release, p.Settings)
-		},
-		Admit: h.admit,
-	})
-	if err != nil {
-		return err
-	}
-	return h.settings.set(p.Plugin(), p.Settings)
-}
-
-// fits refuses a release that could not be loaded with these settings.
-func (h *Host) fits(rel abi.Release, given map[string]string) error {
-	settings, err := h.allSettings(rel, given)
-	if err != nil {
-		return err
-	}
-	return installable(rel, settings)
-}
-
-// extras names what the lock file doesn't, and removes it if that was asked for.
-func (s *syncing) extras(ctx context.Context) {
-	for _, e := range s.installed {
-		if s.lock.Has(e.Plugin()) {
-			continue
-		}
-		st := SyncStep{Action: SyncExtra, Subject: e.Plugin(), From: e.Version}
-		var err error
-		if s.req.Prune {
-			st.Action = SyncRemove
-		}
-		if s.req.Prune && !s.req.DryRun {
-			if err = s.host.opts.Registry.Uninstall(e.Plugin()); err == nil {
-				err = s.host.settings.remove(e.Plugin())
-			}
-			if err == nil {
-				err = s.host.Note(ctx, "plugin removed", fmt.Sprintf("%s, by lock file %s", e.Plugin(), s.lock.Name))
-			}
-		}
-		s.step(st, err)
-	}
-}
-
 // finish lets the host run what is installed now, and says what doesn't load.
 func (s *syncing) finish(ctx context.Context) error {
 	if err := s.host.Reload(); err != nil {
@@ -238,7 +156,7 @@ func (s *syncing) finish(ctx context.Context) error {
 	for i := range s.report.Steps {
 		st := &s.report.Steps[i]
 		if e := problems[st.Subject]; e != nil && st.Problem == nil && s.lock.Has(st.Subject) {
-			st.Problem = &PluginProblem{Plugin: st.Subject, Code: e.Code, Reason: e.Reason, Message: e.Error(), Hint: e.Hint}
+			st.Problem = &Refusal{Code: e.Code, Reason: e.Reason, Why: e.Error(), Hint: e.Hint}
 		}
 	}
 	return s.host.Note(ctx, "lock file followed", fmt.Sprintf("%s version %d, signed by %s", s.lock.Name, s.lock.Version, s.report.Signer))

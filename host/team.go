@@ -10,10 +10,10 @@ import (
 
 // TeamInfo is one team whose lock files this machine follows.
 type TeamInfo struct {
-	Name    string `json:"name"`
-	Signer  string `json:"signer"`  // fingerprint of the key that signs them
-	Version int64  `json:"version"` // newest one seen; 0 before the first
-	Trusted string `json:"trusted"` // when a person said so
+	Name    string `json:"team"`
+	Signer  string `json:"signer"`       // fingerprint of the key that signs them
+	Version int64  `json:"lock_version"` // newest one seen; 0 before the first
+	Trusted string `json:"trusted"`      // when a person said so
 }
 
 func teamInfo(t registry.Team) TeamInfo {
@@ -94,18 +94,6 @@ func (h *Host) DistrustTeam(ctx context.Context, name string) error {
 		return err
 	}
 	return h.Note(ctx, "team distrusted", name)
-}
-
-// DraftTeamLock writes what is installed here as a team's lock file, which its
-// caller signs. Settings are part of it.
-func (h *Host) DraftTeamLock(_ context.Context, name string, version int64) ([]byte, error) {
-	h.admin.Lock()
-	defer h.admin.Unlock()
-	l, err := h.opts.Registry.DraftTeamLock(name, version, h.settings.get)
-	if err != nil {
-		return nil, err
-	}
-	return l.Canonical()
 }
 
 // MoveRegistry fetches a registry from another address from now on, after a person

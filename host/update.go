@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/abi/release"
 	"github.com/drawbridge-mcp/drawbridge/registry"
 )
@@ -32,9 +31,18 @@ type UpdateResult struct {
 	Channel string           `json:"channel"`
 	State   UpdateState      `json:"state"`
 	Asks    bool             `json:"asks,omitempty"` // a person has to agree to it
-	Changes []release.Change `json:"changes,omitempty"`
-	Error   *abi.ErrorData   `json:"error,omitempty"`
-	Hint    string           `json:"hint,omitempty"`
+	Changes []release.Change `json:"changes"`
+	Error   *Refusal         `json:"error,omitempty"`
+	Hint    string           `json:"hint,omitempty"` // what lets a version that is held change
+	// Waiting is a newer version than To, which needs a person.
+	Waiting *WaitingVersion `json:"waiting,omitempty"`
+}
+
+// An UpdateRequest says what to update.
+type UpdateRequest struct {
+	Plugins    []string // all that is installed, if none is named
+	DryRun     bool     // say what would be done, and change nothing
+	Unattended bool     // nobody is there to answer a question
 }
 
 // An updating is one plugin on its way to its newest version.
@@ -47,12 +55,13 @@ type updating struct {
 
 // Update brings plugins, or all of them if none is named, to the newest versions
 // of their channels. What may do no more than before is installed at once. For the
-// rest a person is asked one question, which shows each. One that is pinned is left
-// as it is.
-func (h *Host) Update(ctx context.Context, names []string, dry bool, show func(Question) error, progress func(string)) ([]UpdateResult, error) {
+// rest a person is asked one question, which shows each; if nobody is there, the
+// newest version that needs no answer is taken, and told beside the one that waits.
+// One that is pinned is left as it is.
+func (h *Host) Update(ctx context.Context, req UpdateRequest, show func(Question) error, progress func(string)) ([]UpdateResult, error) {
 	h.admin.Lock()
 	defer h.admin.Unlock()
-	plugins, err := h.installedNames(names)
+	plugins, err := h.installedNames(req.Plugins)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +76,14 @@ func (h *Host) Update(ctx context.Context, names []string, dry bool, show func(Q
 	results := make([]UpdateResult, len(updates))
 	var now, asking []*updating
 	for i, u := range updates {
-		one := h.updating(u, &results[i], dry)
+		var waiting *WaitingVersion
+		if req.Unattended {
+			if u, waiting, err = h.unasked(ctx, u); err != nil {
+				return nil, err
+			}
+		}
+		one := h.updating(u, &results[i], req.DryRun)
+		results[i].Waiting = waiting
 		switch {
 		case one == nil:
 		case one.result.Asks:
@@ -106,7 +122,7 @@ func (h *Host) installedNames(names []string) ([]string, error) {
 // updating fills in what is known before anything is done, and returns nil if
 // nothing is to be done.
 func (h *Host) updating(u registry.Update, r *UpdateResult, dry bool) *updating {
-	*r = UpdateResult{Plugin: u.Entry.Plugin(), From: u.Entry.Version, Channel: channelName(u.Entry.Channel), State: UpdateCurrent}
+	*r = UpdateResult{Plugin: u.Entry.Plugin(), From: u.Entry.Version, Channel: channelName(u.Entry.Channel), State: UpdateCurrent, Changes: []release.Change{}}
 	if u.Err != nil {
 		r.fail(u.Err)
 		return nil
@@ -115,7 +131,7 @@ func (h *Host) updating(u registry.Update, r *UpdateResult, dry bool) *updating 
 		return nil
 	}
 	settings, err := h.allSettings(u.Review.Release, nil)
-	r.To, r.Changes = u.Review.Release.Version, changesOf(u.Review, settings)
+	r.To, r.Changes = u.Review.Release.Version, orEmpty(changesOf(u.Review, settings))
 	r.Asks = u.Review.Previous == nil || release.Asks(r.Changes)
 	switch {
 	case u.Entry.Pinned:
@@ -128,7 +144,7 @@ func (h *Host) updating(u registry.Update, r *UpdateResult, dry bool) *updating 
 		r.State = UpdateAvailable
 		return nil
 	}
-	if err := errors.Join(installable(u.Review.Release, settings), h.checkNames(u.Review.Release)); err != nil {
+	if err := h.loadable(u.Review, settings); err != nil {
 		r.fail(err)
 		return nil
 	}
@@ -143,8 +159,7 @@ func channelName(c registry.Channel) string {
 }
 
 func (r *UpdateResult) fail(err error) {
-	e := Safe(err)
-	r.State, r.Error, r.Hint = UpdateFailed, e.Data(), e.Hint
+	r.State, r.Error = UpdateFailed, refusal(err)
 }
 
 func refuseAll(list []*updating, err error) {

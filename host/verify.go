@@ -10,7 +10,7 @@ import (
 
 // A VerifiedPlugin is a plugin whose installed bytes were looked at again.
 type VerifiedPlugin struct {
-	Name    string        `json:"name"`
+	Name    string        `json:"plugin"`
 	Version string        `json:"version"`
 	OK      bool          `json:"ok"`
 	Checks  []VerifyCheck `json:"checks"`
@@ -18,9 +18,9 @@ type VerifiedPlugin struct {
 
 // A VerifyCheck is one thing that was looked at.
 type VerifyCheck struct {
-	What    string   `json:"what"` // release, module, revocations, signature, previous version, machine code
+	What    string   `json:"check"` // release, module, revocations, signature, previous version, machine code
 	OK      bool     `json:"ok"`
-	Refused *Refusal `json:"refused,omitempty"`
+	Refused *Refusal `json:"error,omitempty"`
 }
 
 // Verify looks at every byte that is installed of plugins, or of all: what is

@@ -42,7 +42,7 @@ type CheckOptions struct {
 
 // A CheckReport is what a check found. It is the JSON of the command.
 type CheckReport struct {
-	Verdict  string              `json:"verdict"` // "accepted" or "refused"
+	Verdict  string              `json:"verdict"` // "accept" or "reject"
 	Registry string              `json:"registry,omitempty"`
 	Commit   string              `json:"commit,omitempty"` // what was checked
 	Base     string              `json:"base,omitempty"`   // against which commit
@@ -85,8 +85,8 @@ type Growth struct {
 
 // The verdicts.
 const (
-	VerdictAccepted = "accepted"
-	VerdictRefused  = "refused"
+	VerdictAccepted = "accept"
+	VerdictRefused  = "reject"
 )
 
 // maxProblems bounds a report.

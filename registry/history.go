@@ -25,7 +25,7 @@ const maxCommit = 64 << 10
 // A LogEntry is one snapshot of a registry's history.
 type LogEntry struct {
 	Commit  string                `json:"commit"`
-	Version int64                 `json:"version"`
+	Version int64                 `json:"snapshot"`
 	Root    int64                 `json:"root"`
 	Issued  time.Time             `json:"issued"`
 	Expires time.Time             `json:"expires"`
@@ -40,7 +40,7 @@ type LogEntry struct {
 type History struct {
 	Registry string              `json:"registry"`
 	Pinned   signing.Fingerprint `json:"pinned"`
-	Entries  []LogEntry          `json:"entries"`
+	Entries  []LogEntry          `json:"snapshots"`
 	Whole    bool                `json:"whole"` // it goes back to the first snapshot
 }
 

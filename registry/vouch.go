@@ -178,7 +178,8 @@ type Missing struct {
 }
 
 // missing lists what an edit still needs.
-func (e *edit) missing() (list []Missing) {
+func (e *edit) missing() []Missing {
+	list := []Missing{}
 	for _, path := range e.toVouch() {
 		for _, role := range e.rolesFor(path) {
 			var left []signing.Fingerprint

@@ -35,7 +35,7 @@ It needs a terminal that no connected MCP client started.`,
 				return err
 			}
 			if list || a.json {
-				a.show(waiting, func(w io.Writer) { listApprovals(w, waiting) })
+				a.show(approvalsResult{waiting}, func(w io.Writer) { listApprovals(w, waiting) })
 				return nil
 			}
 			return a.decide(cmd.Context(), waiting)

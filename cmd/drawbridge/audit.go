@@ -34,7 +34,7 @@ func (a *app) auditCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a.show(list, func(w io.Writer) {
+			a.show(auditResult{list}, func(w io.Writer) {
 				row(w, "TIME", "ID", "CLIENT", "WHAT", "", "OUTCOME")
 				for _, r := range list {
 					row(w, r.At.Local().Format(time.DateTime), r.ID, r.Client, r.Kind, what(r), outcome(r))
@@ -47,8 +47,8 @@ func (a *app) auditCmd() *cobra.Command {
 	cmd.Flags().StringVar(&f.Tool, "tool", "", "only calls of this tool, such as tracker_add_comment")
 	cmd.Flags().StringVar(&f.Principal, "client", "", "only calls of this client")
 	cmd.Flags().DurationVar(&since, "since", 0, "only rows of this long ago and later, such as 24h")
-	_ = cmd.RegisterFlagCompletionFunc("tool", a.flagNamed("tools.list", "name"))     // the flag exists
-	_ = cmd.RegisterFlagCompletionFunc("client", a.flagNamed("clients.list", "name")) // the flag exists
+	_ = cmd.RegisterFlagCompletionFunc("tool", a.flagNamed("tools.list", "tool"))       // the flag exists
+	_ = cmd.RegisterFlagCompletionFunc("client", a.flagNamed("clients.list", "client")) // the flag exists
 	cmd.AddCommand(a.auditVerifyCmd())
 	return cmd
 }

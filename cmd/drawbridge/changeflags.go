@@ -27,12 +27,6 @@ func (c *changeFlags) register(a *app, cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&c.partial, "partial", false, "where other keys have to sign too, put the change aside for drawbridge registry sign")
 }
 
-// A changed is what a command that changes a registry prints, beside what it did.
-type changed struct {
-	Done    string                  `json:"done"`
-	Pending *registry.PendingChange `json:"pending,omitempty"` // not in force yet
-}
-
 // do makes one change to the registry in dir and says what was done, or what it
 // waits for.
 func (c *changeFlags) do(ctx context.Context, a *app, dir, done string, change func(*registry.Maintainer, registry.Keys) error) error {
@@ -50,7 +44,7 @@ func (c *changeFlags) do(ctx context.Context, a *app, dir, done string, change f
 	if err := change(m, keys); err != nil {
 		return inRegistry(err, dir)
 	}
-	out := changed{Done: done}
+	out := changed{Dir: dir, Done: done}
 	if p, err := m.Pending(ctx); c.partial && err == nil {
 		out.Pending = &p
 	}

@@ -33,8 +33,8 @@ goes on if its check passes.`,
 					c.Error.Hint = "" // it was just done
 				}
 			}
-			a.show(list, func(w io.Writer) { printHealth(w, list) })
-			return healthError(list)
+			a.show(connectorsResult{list}, func(w io.Writer) { printHealth(w, list) })
+			return a.told(healthError(list))
 		},
 	}
 }

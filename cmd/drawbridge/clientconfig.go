@@ -42,7 +42,7 @@ func (a *app) clientConfig(ctx context.Context, id, name string, write bool) err
 		return a.writeClientConfig(ctx, client, entry, file)
 	}
 	text := client.Snippet(entry)
-	a.show(map[string]string{"client": client.ID, "file": file, "config": text}, func(w io.Writer) { fmt.Fprint(w, text) })
+	a.show(clientConfigResult{Client: client.ID, File: file, Config: text}, func(w io.Writer) { fmt.Fprint(w, text) })
 	if file != "" {
 		a.note("%s reads it from %s; with --write it is put there, beside what the file holds", client.Title, file)
 	}
@@ -114,7 +114,7 @@ func (a *app) writeClientConfig(ctx context.Context, c clientconfig.Client, e cl
 	if err != nil {
 		return err
 	}
-	result := map[string]string{"client": c.ID, "file": target}
+	result := clientConfigResult{Client: c.ID, File: target}
 	if text == string(old) {
 		a.show(result, func(w io.Writer) { fmt.Fprintf(w, "%s holds it already\n", target) })
 		return nil
@@ -124,7 +124,7 @@ func (a *app) writeClientConfig(ctx context.Context, c clientconfig.Client, e cl
 	if old != nil {
 		backup = target + ".before-" + time.Now().UTC().Format("20060102T150405Z")
 		lines = append(lines, "copy         "+backup)
-		result["backup"] = backup
+		result.Backup = backup
 	}
 	if len(kept) > 0 {
 		lines = append(lines, "keeps        "+strings.Join(kept, ", "))

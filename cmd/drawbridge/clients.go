@@ -53,7 +53,7 @@ holds that token can answer in your name; SECURITY.md says what that means.
 
 It needs a terminal that no connected MCP client started. --off takes the trust
 away, and needs nothing.`,
-		Args: cobra.ExactArgs(1), ValidArgsFunction: a.named("clients.list", "name"),
+		Args: cobra.ExactArgs(1), ValidArgsFunction: a.named("clients.list", "client"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p := control.ClientParams{Name: args[0]}
 			if !off {
@@ -62,7 +62,7 @@ away, and needs nothing.`,
 			if err := a.call(cmd.Context(), "clients.distrust", p, nil); err != nil {
 				return err
 			}
-			a.show(map[string]string{"not_trusted_to_ask": args[0]}, func(w io.Writer) { fmt.Fprintf(w, "client %s may no longer ask\n", args[0]) })
+			a.show(mayAskResult{Client: args[0]}, func(w io.Writer) { fmt.Fprintf(w, "client %s may no longer ask\n", args[0]) })
 			return nil
 		},
 	}
@@ -78,7 +78,7 @@ func (a *app) clientsListCmd() *cobra.Command {
 			if err := a.call(cmd.Context(), "clients.list", struct{}{}, &list); err != nil {
 				return err
 			}
-			a.show(list, func(w io.Writer) {
+			a.show(clientsResult{list}, func(w io.Writer) {
 				row(w, "CLIENT", "ADDED", "MAY ASK")
 				for _, c := range list {
 					row(w, c.Name, c.Added.Format("2006-01-02 15:04"), yesNo(c.MayAsk))
@@ -99,12 +99,12 @@ func yesNo(v bool) string {
 func (a *app) clientsRevokeCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "revoke NAME", Short: "make a client's token worthless", Args: cobra.ExactArgs(1),
-		ValidArgsFunction: a.named("clients.list", "name"),
+		ValidArgsFunction: a.named("clients.list", "client"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.call(cmd.Context(), "clients.revoke", control.ClientParams{Name: args[0]}, nil); err != nil {
 				return err
 			}
-			a.show(map[string]string{"revoked": args[0]}, func(w io.Writer) { fmt.Fprintf(w, "client %s revoked\n", args[0]) })
+			a.show(clientRemovedResult{args[0], true}, func(w io.Writer) { fmt.Fprintf(w, "client %s revoked\n", args[0]) })
 			return nil
 		},
 	}

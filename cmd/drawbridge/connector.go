@@ -94,9 +94,13 @@ func (a *app) buildConnector(ctx context.Context, p buildPlan) error {
 	if err := atomicfile.Write(filepath.Join(p.out, releaseFile), canonical, 0o644); err != nil {
 		return err
 	}
-	a.show(map[string]any{"release": rel, "out": p.out}, func(w io.Writer) {
+	built := builtResult{
+		Plugin: rel.Namespace + "/" + rel.Name, Version: rel.Version, Registry: rel.Registry, Dir: p.out,
+		Module: rel.Module.SHA256, ModuleBytes: rel.Module.Size, Permissions: release.Explain(rel, nil),
+	}
+	a.show(built, func(w io.Writer) {
 		fmt.Fprintf(w, "built %s/%s %s, module %s (%d bytes)\n", rel.Namespace, rel.Name, rel.Version, rel.Module.SHA256, rel.Module.Size)
-		for _, l := range release.Explain(rel, nil) {
+		for _, l := range built.Permissions {
 			fmt.Fprintf(w, "  %s\n", l)
 		}
 	})
@@ -184,7 +188,7 @@ func (a *app) connectorSignCmd() *cobra.Command {
 			if err := atomicfile.Write(filepath.Join(args[0], signatureFile), sig, 0o644); err != nil {
 				return err
 			}
-			a.show(map[string]string{"release": rel.Name + "@" + rel.Version, "signer": string(key.Certificate().Fingerprint)}, func(w io.Writer) {
+			a.show(signedResult{rel.Namespace + "/" + rel.Name, rel.Version, args[0], string(key.Certificate().Fingerprint)}, func(w io.Writer) {
 				fmt.Fprintf(w, "signed %s/%s %s with %s\n", rel.Namespace, rel.Name, rel.Version, key.Certificate().Fingerprint)
 			})
 			return nil

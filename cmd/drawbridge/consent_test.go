@@ -14,17 +14,13 @@ import (
 // waiting returns the id of the one call that waits for a person.
 func (h *home) waiting() string {
 	h.t.Helper()
-	var list []struct {
-		ID       string `json:"id"`
-		State    string `json:"state"`
-		Attended bool   `json:"attended"`
-	}
+	var got approvalsResult
 	eventually(h.t, "a call that waits", func() bool {
 		out, _, code := h.try("approvals", "--json")
-		list = nil
-		return code == 0 && json.Unmarshal([]byte(out), &list) == nil && len(list) == 1 && list[0].Attended
+		got.Approvals = nil
+		return code == 0 && json.Unmarshal([]byte(out), &got) == nil && len(got.Approvals) == 1 && got.Approvals[0].Attended
 	})
-	return list[0].ID
+	return got.Approvals[0].ID
 }
 
 // touch starts a destructive call; its answer comes on the channel.
@@ -143,7 +139,7 @@ func TestWrongCodeIsANo(t *testing.T) {
 	h2 := newHome(t)
 	h2.publish()
 	h2.want(3, []keystroke{{"refuses): ", "XXXXX"}}, "registry", "add", "reg.git", h2.fingerprint("key"))
-	if out := h2.run("registry", "list", "--json"); strings.TrimSpace(out) != "[]" {
+	if out := h2.run("registry", "list", "--json"); !isEmpty(out) {
 		t.Errorf("registries: %s", out)
 	}
 }

@@ -158,7 +158,7 @@ func (a *app) stopDaemon(ctx context.Context) error {
 		return err
 	}
 	if !held {
-		a.show(map[string]bool{"stopped": false}, func(w io.Writer) { fmt.Fprintln(w, "no daemon is running") })
+		a.show(stopResult{false}, func(w io.Writer) { fmt.Fprintln(w, "no daemon is running") })
 		return nil
 	}
 	if err := signalStop(info.PID); err != nil {
@@ -174,7 +174,7 @@ func (a *app) stopDaemon(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	a.show(map[string]bool{"stopped": true}, func(w io.Writer) { fmt.Fprintf(w, "stopped process %d\n", info.PID) })
+	a.show(stopResult{true}, func(w io.Writer) { fmt.Fprintf(w, "stopped process %d\n", info.PID) })
 	return nil
 }
 

@@ -8,7 +8,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
-	"github.com/drawbridge-mcp/drawbridge/host/control"
 	"github.com/drawbridge-mcp/drawbridge/host/platform"
 )
 
@@ -103,9 +102,9 @@ func (d *demoRun) waitPending(ctx context.Context) error {
 		if err != nil {
 			return false, err
 		}
-		var list []control.Approval
+		var list approvalsResult
 		err = json.Unmarshal(out, &list)
-		return len(list) > 0, err
+		return len(list.Approvals) > 0, err
 	})
 }
 

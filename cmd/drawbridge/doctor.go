@@ -16,17 +16,25 @@ import (
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/host/browser"
+	"github.com/drawbridge-mcp/drawbridge/host/control"
 	"github.com/drawbridge-mcp/drawbridge/host/platform"
 )
 
 // A finding is one thing that doctor looked at.
 type finding struct {
-	Check  string `json:"check"`
-	OK     bool   `json:"ok"`
-	Detail string `json:"detail"`
-	Hint   string `json:"hint,omitempty"` // the command that mends it
-	// Untrusted says that a signature, hash or trust check refused, as verify would.
-	Untrusted bool `json:"untrusted,omitempty"`
+	Check  string
+	OK     bool
+	Detail string
+	Hint   string     // the command that mends it
+	Code   abi.Code   // of a fault; untrusted is what drawbridge verify would end with
+	Reason abi.Reason // of an untrusted one
+}
+
+func (f finding) result() checkResult {
+	if f.OK {
+		return checkResult{Check: f.Check, OK: true, Detail: f.Detail}
+	}
+	return checkResult{Check: f.Check, Error: &control.Error{Code: f.Code, Reason: f.Reason, Message: f.Detail, Hint: f.Hint}}
 }
 
 func (a *app) doctorCmd() *cobra.Command {
@@ -45,7 +53,11 @@ does, and with 1 if it finds another fault alone.`,
 					bad++
 				}
 			}
-			a.show(found, func(w io.Writer) { printFindings(w, found) })
+			checks := make([]checkResult, len(found))
+			for i, f := range found {
+				checks[i] = f.result()
+			}
+			a.show(doctorResult{checks}, func(w io.Writer) { printFindings(w, found) })
 			return a.sayFaults(bad, found)
 		},
 	}
@@ -53,7 +65,7 @@ does, and with 1 if it finds another fault alone.`,
 
 // sayFaults is how doctor ends. With --json the list says what is wrong.
 func (a *app) sayFaults(bad int, found []finding) error {
-	untrusted := slices.ContainsFunc(found, func(f finding) bool { return f.Untrusted })
+	untrusted := slices.ContainsFunc(found, func(f finding) bool { return f.Code == abi.ErrUntrusted })
 	text := fmt.Sprintf("%d of %d checks found a fault", bad, len(found))
 	switch {
 	case bad == 0:
@@ -101,11 +113,13 @@ func verdict(check, detail string, err error) finding {
 	if err == nil {
 		return finding{Check: check, OK: true, Detail: detail}
 	}
-	f := finding{Check: check, Detail: err.Error()}
+	f := finding{Check: check, Detail: err.Error(), Code: abi.ErrInternal}
 	if e, ok := errors.AsType[*abi.Error](err); ok {
-		f.Hint = e.Hint
+		f.Code, f.Reason, f.Hint = e.Code, e.Reason, e.Hint
 	}
-	f.Untrusted = errors.Is(err, abi.ErrUntrusted)
+	if errors.Is(err, abi.ErrUntrusted) {
+		f.Code = abi.ErrUntrusted
+	}
 	return f
 }
 

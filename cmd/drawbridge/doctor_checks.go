@@ -71,7 +71,8 @@ func (a *app) checkDaemon(ctx context.Context, dirs platform.Dirs) []finding {
 	}
 	slices.Sort(plugins)
 	for _, name := range plugins {
-		found = append(found, finding{Check: "plugin " + name, Detail: st.Problem[name].Message, Hint: st.Problem[name].Hint, Untrusted: st.Problem[name].Code == abi.ErrUntrusted})
+		p := st.Problem[name]
+		found = append(found, finding{Check: "plugin " + name, Detail: p.Message, Hint: p.Hint, Code: p.Code, Reason: p.Reason})
 	}
 	return append(found, checkConnectors(ctx, info)...)
 }
@@ -87,7 +88,7 @@ func checkConnectors(ctx context.Context, info platform.LockInfo) []finding {
 	for _, c := range list {
 		f := finding{Check: "connector " + c.Connector, OK: c.Error == nil, Detail: healthDetail(c)}
 		if c.Error != nil {
-			f.Hint = c.Error.Hint
+			f.Hint, f.Code = c.Error.Hint, c.Error.Code
 		}
 		found = append(found, f)
 	}

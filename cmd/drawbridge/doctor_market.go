@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/host"
 	"github.com/drawbridge-mcp/drawbridge/host/platform"
 	"github.com/drawbridge-mcp/drawbridge/registry"
@@ -61,7 +62,7 @@ func checkInstalled(ctx context.Context, client *registry.Client, found []findin
 		told := slices.ContainsFunc(found, func(f finding) bool { return f.Check == "plugin "+name })
 		for _, c := range p.Checks {
 			if r := host.Mend(p.Entry, c); r != nil && !told {
-				out = append(out, finding{Check: "installed " + name, Detail: c.What + ": " + r.Why, Hint: r.Hint, Untrusted: true})
+				out = append(out, finding{Check: "installed " + name, Detail: c.What + ": " + r.Why, Hint: r.Hint, Code: abi.ErrUntrusted, Reason: r.Reason})
 				break // one fault brings others with it; verify lists them
 			}
 		}

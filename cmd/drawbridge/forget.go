@@ -26,13 +26,6 @@ func checkRemoved(client *registry.Client) []finding {
 	return []finding{verdict("removed registries", fmt.Sprintf("%d remembered: an older state of them is refused", len(list)), nil)}
 }
 
-// removal is what registry remove and sync distrust print.
-type removal struct {
-	Removed    string `json:"removed,omitempty"`
-	Distrusted string `json:"distrusted,omitempty"`
-	Forgotten  bool   `json:"forgotten"` // what was seen of it too
-}
-
 func (a *app) registryRemoveCmd() *cobra.Command {
 	var forget bool
 	cmd := &cobra.Command{
@@ -45,7 +38,7 @@ With --forget that goes too, also of one that was removed already. Then an older
 counts again, so this needs a person at a terminal that no MCP client started: it is
 for an owner who started the registry anew.`,
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: a.orRemoved(&forget, a.named("registries.list", "id"), a.named("registries.removed", "id")),
+		ValidArgsFunction: a.orRemoved(&forget, a.named("registries.list", "registry"), a.named("registries.removed", "registry")),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			method, done := "registries.remove", "removed; what was seen of it is remembered"
 			if forget {
@@ -54,7 +47,7 @@ for an owner who started the registry anew.`,
 			if err := a.call(cmd.Context(), method, control.RegistryParams{ID: args[0]}, nil); err != nil {
 				return err
 			}
-			a.show(removal{Removed: args[0], Forgotten: forget}, func(w io.Writer) { fmt.Fprintf(w, "registry %s %s\n", args[0], done) })
+			a.show(registryRemovedResult{args[0], true, forget}, func(w io.Writer) { fmt.Fprintf(w, "registry %s %s\n", args[0], done) })
 			return nil
 		},
 	}
@@ -82,25 +75,23 @@ func (a *app) listRemoved(ctx context.Context) error {
 	if err := a.call(ctx, "registries.removed", struct{}{}, &list); err != nil {
 		return err
 	}
-	a.show(list, func(w io.Writer) {
+	a.show(removedRegistriesResult{list}, func(w io.Writer) {
 		if len(list) == 0 {
 			return
 		}
 		row(w, "REGISTRY", "FINGERPRINT", "SNAPSHOT", "REVOKED", "REMOVED", "URL")
 		for _, r := range list {
-			if r.Problem == "" {
-				row(w, r.ID, r.Fingerprint, r.Snapshot, r.Revoked, r.Removed.Format("2006-01-02 15:04"), r.URL)
+			if r.Problem == nil {
+				row(w, r.ID, r.Fingerprint, r.Snapshot, r.Revoked, r.Ended.Format("2006-01-02 15:04"), r.URL)
 			}
 		}
 	})
 	for _, r := range list {
-		if r.Problem != "" {
-			a.note("%s", r.Problem)
+		if r.Problem != nil {
+			a.note("%s", r.Problem.Why)
 		}
 	}
-	if len(list) == 0 {
-		a.note("no registry was removed")
-	}
+	a.ifNone(len(list), "no registry was removed")
 	return nil
 }
 
@@ -114,7 +105,7 @@ refused (drawbridge sync list --removed).
 With --forget that goes too, also of a NAME that is distrusted already. Then an older lock
 file counts again, so this needs a person at a terminal that no MCP client started.`,
 		Args:              cobra.ExactArgs(1),
-		ValidArgsFunction: a.orRemoved(&forget, a.named("teams.list", "name"), a.named("teams.removed", "name")),
+		ValidArgsFunction: a.orRemoved(&forget, a.named("teams.list", "team"), a.named("teams.removed", "team")),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			method, done := "teams.distrust", "are not followed any more; the newest version seen is remembered"
 			if forget {
@@ -123,7 +114,7 @@ file counts again, so this needs a person at a terminal that no MCP client start
 			if err := a.call(cmd.Context(), method, control.TeamParams{Name: args[0]}, nil); err != nil {
 				return err
 			}
-			a.show(removal{Distrusted: args[0], Forgotten: forget}, func(w io.Writer) { fmt.Fprintf(w, "lock files named %s %s\n", args[0], done) })
+			a.show(teamRemovedResult{args[0], true, forget}, func(w io.Writer) { fmt.Fprintf(w, "lock files named %s %s\n", args[0], done) })
 			return nil
 		},
 	}
@@ -137,17 +128,15 @@ func (a *app) listFormerTeams(ctx context.Context) error {
 	if err := a.call(ctx, "teams.removed", struct{}{}, &list); err != nil {
 		return err
 	}
-	a.show(list, func(w io.Writer) {
+	a.show(formerTeamsResult{list}, func(w io.Writer) {
 		if len(list) == 0 {
 			return
 		}
 		row(w, "NAME", "VERSION", "SIGNER", "DISTRUSTED")
 		for _, t := range list {
-			row(w, t.Name, t.Version, t.Signer, t.Distrusted.Format("2006-01-02 15:04"))
+			row(w, t.Name, t.Version, t.Signer, t.Ended.Format("2006-01-02 15:04"))
 		}
 	})
-	if len(list) == 0 {
-		a.note("no team was distrusted")
-	}
+	a.ifNone(len(list), "no team was distrusted")
 	return nil
 }

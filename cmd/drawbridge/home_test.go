@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -348,4 +349,9 @@ type callAnswer struct {
 func (c *mcpClient) call(tool string, args any) (a callAnswer) {
 	_ = json.Unmarshal(c.request("tools/call", map[string]any{"name": tool, "arguments": args}), &a) // likewise
 	return a
+}
+
+// isEmpty reports whether text is an object with one list, which is empty.
+func isEmpty(text string) bool {
+	return regexp.MustCompile(`^\{\s*"[a-z_]+": \[\]\s*\}\s*$`).MatchString(text)
 }

@@ -28,7 +28,7 @@ version is installed, what would change.
 
 NAME is NAMESPACE/NAME, or NAME alone where only one plugin has it; REGISTRY:NAME
 names the registry.`,
-		ValidArgsFunction: a.named("plugins.names", "name"),
+		ValidArgsFunction: a.named("plugins.names", "plugin"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, err := registry.ParseName(args[0]); err != nil {
 				return usage(err)
@@ -107,7 +107,10 @@ func (p printer) head(d host.PluginDetails) {
 			pinned = ", pinned"
 		}
 		p.pair("installed", fmt.Sprintf("%s since %s, channel %s%s, %s", i.Version, day(i.Consented), i.Channel, pinned, i.State))
-		p.pair("hint", i.Hint)
+		if i.Error != nil {
+			p.pair("REFUSED", i.Error.Why)
+			p.pair("hint", i.Error.Hint)
+		}
 	} else {
 		p.pair("installed", "no: drawbridge install "+d.Name)
 	}
@@ -118,7 +121,7 @@ func (p printer) head(d host.PluginDetails) {
 		}
 		p.pair("published", fmt.Sprintf("%s, channel %s%s", day(d.Published), d.Channel, yanked))
 	}
-	p.pair("registry", strings.TrimSuffix(d.Registry.ID+", "+d.Registry.URL, ", "))
+	p.pair("registry", strings.TrimSuffix(d.Registry+", "+d.Fetched.URL, ", "))
 	p.pair("warning", d.Warning)
 	p.publisher(d.Publisher)
 	p.pair("category", d.Category)

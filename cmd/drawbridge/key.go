@@ -146,7 +146,7 @@ func (a *app) newKey(path string, armored []byte) error {
 		return err
 	}
 	a.backUp(path)
-	a.show(map[string]string{"file": path, "certificate": cert, "fingerprint": string(fpr), "public_key": string(public)}, func(w io.Writer) {
+	a.show(newKeyResult{string(fpr), path, cert, string(public)}, func(w io.Writer) {
 		fmt.Fprintf(w, "fingerprint %s\nsecret key   %s\ncertificate  %s\n", fpr, path, cert)
 	})
 	return nil
@@ -167,7 +167,7 @@ func (a *app) keepKey(armored []byte, now time.Time) error {
 		return err
 	}
 	a.backUp(e.Path)
-	a.show(map[string]string{"file": e.Path, "fingerprint": string(e.Fingerprint), "public_key": string(public)}, func(w io.Writer) {
+	a.show(newKeyResult{Fingerprint: string(e.Fingerprint), File: e.Path, PublicKey: string(public)}, func(w io.Writer) {
 		fmt.Fprintf(w, "fingerprint %s\nsecret key   %s\n", e.Fingerprint, e.Path)
 	})
 	a.note("sign with it by --key %s; others get its certificate from drawbridge key export %s", e.Fingerprint, e.Fingerprint)

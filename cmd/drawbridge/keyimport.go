@@ -53,11 +53,11 @@ func (a *app) importKeys(path string, fd int) error {
 		}
 		list[i] = describeKey(info, e.Path)
 	}
-	a.show(list, func(w io.Writer) {
+	a.show(keysResult{list}, func(w io.Writer) {
 		for _, k := range list {
 			fmt.Fprintf(w, "imported %s %s\n", k.kind(), k.Fingerprint)
-			if k.Problem != "" {
-				fmt.Fprintf(w, "  no signature of it counts now: %s\n", k.Problem)
+			if k.Reason != "" {
+				fmt.Fprintf(w, "  no signature of it counts now: %s\n", k.Reason)
 			}
 		}
 	})

@@ -22,11 +22,11 @@ func TestKeyPrompts(t *testing.T) {
 	if strings.Contains(seen, "horse") || !strings.Contains(seen, "keep a copy of ") {
 		t.Errorf("a new key:\n%s", seen)
 	}
-	var keys []struct{ Fingerprint signing.Fingerprint }
-	if err := json.Unmarshal([]byte(h.run("key", "list", "--json")), &keys); err != nil || len(keys) != 1 {
-		t.Fatal(keys, err)
+	var got keysResult
+	if err := json.Unmarshal([]byte(h.run("key", "list", "--json")), &got); err != nil || len(got.Keys) != 1 {
+		t.Fatal(got, err)
 	}
-	fpr := keys[0].Fingerprint
+	fpr := signing.Fingerprint(got.Keys[0].Fingerprint)
 	if !strings.Contains(seen, fpr.Grouped()) {
 		t.Errorf("the prompt does not name the key:\n%s", seen)
 	}
@@ -36,7 +36,7 @@ func TestKeyPrompts(t *testing.T) {
 		t.Errorf("another answer than asked for:\n%s", seen)
 	}
 	h.want(0, []keystroke{{"type " + strings.ToUpper(end) + ": ", end}}, "key", "remove", string(fpr))
-	if list := h.run("key", "list", "--json"); strings.TrimSpace(list) != "[]" {
+	if list := h.run("key", "list", "--json"); !isEmpty(list) {
 		t.Errorf("removed, and the keyring holds %s", list)
 	}
 }

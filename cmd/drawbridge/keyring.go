@@ -25,28 +25,11 @@ func (a *app) keyring() (*keyring.Ring, error) {
 	return keyring.Open(dirs.Keys()), nil
 }
 
-// keyResult is one key as the key commands show it.
-type keyResult struct {
-	Fingerprint string         `json:"fingerprint"`
-	Secret      bool           `json:"secret"`
-	UserIDs     []string       `json:"user_ids"`
-	Created     string         `json:"created"`
-	Expires     string         `json:"expires"` // empty: never
-	Problem     signing.Detail `json:"problem"` // why no signature of it counts now; empty for a good key
-	File        string         `json:"file"`
-	PublicKey   string         `json:"public_key,omitempty"`
-	Error       string         `json:"error,omitempty"` // why its file can't be read
-}
-
 func describeKey(i signing.KeyInfo, path string) keyResult {
-	r := keyResult{
-		Fingerprint: string(i.Certificate.Fingerprint), Secret: i.Secret, UserIDs: i.UserIDs,
-		Created: i.Created.Format(time.RFC3339), Problem: i.Problem, File: path,
+	return keyResult{
+		Fingerprint: string(i.Certificate.Fingerprint), Secret: i.Secret, UserIDs: append([]string{}, i.UserIDs...),
+		Created: i.Created.UTC(), Expires: i.Expires.UTC(), Reason: i.Problem, File: path,
 	}
-	if !i.Expires.IsZero() {
-		r.Expires = i.Expires.Format(time.RFC3339)
-	}
-	return r
 }
 
 func (r keyResult) kind() string {
@@ -59,12 +42,12 @@ func (r keyResult) kind() string {
 // state is the problem in a word, or until when there is none.
 func (r keyResult) state() string {
 	switch {
-	case r.Error != "":
+	case r.Error != nil:
 		return "unreadable"
-	case r.Problem != "":
-		return string(r.Problem)
-	case r.Expires != "":
-		return "until " + r.Expires[:len(time.DateOnly)]
+	case r.Reason != "":
+		return string(r.Reason)
+	case !r.Expires.IsZero():
+		return "until " + day(r.Expires)
 	}
 	return "good"
 }
@@ -87,11 +70,11 @@ func (a *app) keyListCmd() *cobra.Command {
 				k := describeKey(info, e.Path)
 				if err != nil {
 					a.note("%s can't be read: %v", e.Fingerprint, err)
-					k = keyResult{Fingerprint: string(e.Fingerprint), Secret: e.Secret, UserIDs: []string{}, File: e.Path, Error: err.Error()}
+					k = keyResult{Fingerprint: string(e.Fingerprint), Secret: e.Secret, UserIDs: []string{}, File: e.Path, Error: errorOf(err)}
 				}
 				list = append(list, k)
 			}
-			a.show(list, func(w io.Writer) {
+			a.show(keysResult{list}, func(w io.Writer) {
 				row(w, "FINGERPRINT", "KIND", "STATE", "USER ID")
 				for _, k := range list {
 					row(w, k.Fingerprint, k.kind(), k.state(), strings.Join(k.UserIDs, ", "))
@@ -119,7 +102,7 @@ func (a *app) keyShowCmd() *cobra.Command {
 			for _, id := range r.UserIDs {
 				a.note("user id     %s", redact.Visible(id))
 			}
-			a.note("created     %s\n%s, %s", r.Created, r.kind(), r.state())
+			a.note("created     %s\n%s, %s", r.Created.Format(time.RFC3339), r.kind(), r.state())
 			a.show(r, func(w io.Writer) { fmt.Fprintf(w, "%s\n", r.PublicKey) })
 			return nil
 		},
@@ -186,15 +169,17 @@ func (a *app) keyExportCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			kind, text := "public_key", string(info.Certificate.Armored())
+			text := string(info.Certificate.Armored())
+			out := exportedKey{Fingerprint: string(e.Fingerprint), PublicKey: text}
 			if secret {
 				if !e.Secret {
 					return abi.Errorf(abi.ErrNotFound, "key export", "the keyring holds only the certificate of %s", e.Fingerprint)
 				}
-				kind, text = "secret_key", string(file)
+				text = string(file)
+				out.PublicKey, out.SecretKey = "", text
 				a.note("this is the secret key: whoever has it and its passphrase signs as %s", e.Fingerprint)
 			}
-			a.show(map[string]string{"fingerprint": string(e.Fingerprint), kind: text}, func(w io.Writer) {
+			a.show(out, func(w io.Writer) {
 				fmt.Fprintf(w, "%s\n", strings.TrimRight(text, "\n"))
 			})
 			return nil
@@ -222,7 +207,7 @@ func (a *app) keyRemoveCmd() *cobra.Command {
 			if err := ring.Remove(e.Fingerprint); err != nil {
 				return err
 			}
-			a.show(map[string]string{"removed": string(e.Fingerprint)}, func(w io.Writer) { fmt.Fprintf(w, "removed %s\n", e.Fingerprint) })
+			a.show(keyRemovedResult{string(e.Fingerprint), true}, func(w io.Writer) { fmt.Fprintf(w, "removed %s\n", e.Fingerprint) })
 			return nil
 		},
 	}

@@ -18,8 +18,9 @@ import (
 // HOME_KEYS to where it stands.
 func onlyKey(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(ts.Exec("drawbridge", "key", "list", "--json"))
-	var keys []struct{ Fingerprint, File string }
-	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &keys))
+	var got keysResult
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &got))
+	keys := got.Keys
 	if len(keys) != 1 {
 		ts.Fatalf("%d keys", len(keys))
 	}

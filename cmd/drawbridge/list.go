@@ -17,7 +17,8 @@ import (
 type listedPlugin struct {
 	host.PluginInfo
 
-	Settings []host.SettingInfo `json:"settings,omitempty"`
+	// Settings are left out unless they were asked for.
+	Settings []host.SettingInfo `json:"settings,omitzero"`
 }
 
 func (a *app) listCmd() *cobra.Command {
@@ -38,19 +39,19 @@ func (a *app) listCmd() *cobra.Command {
 					return err
 				}
 				for i := range list {
-					list[i].Settings = set[list[i].Name]
+					list[i].Settings = append([]host.SettingInfo{}, set[list[i].Name]...)
 				}
 			}
-			a.show(list, func(w io.Writer) { printPlugins(w, list, all) })
+			a.show(pluginsResult{list}, func(w io.Writer) { printPlugins(w, list, all) })
 			for _, p := range list {
 				for _, n := range p.Notices {
 					a.note("%s: %s", redact.Visible(p.Name), redact.Visible(n))
 				}
-				if _, why, ok := strings.Cut(p.State, ": "); ok {
-					a.note("%s: %s", redact.Visible(p.Name), redact.Visible(why))
+				if p.Error != nil {
+					a.note("%s: %s", redact.Visible(p.Name), redact.Visible(p.Error.Why))
 				}
-				if p.State != "ready" && p.Hint != "" {
-					a.note("%s: %s", redact.Visible(p.Name), redact.Visible(p.Hint))
+				if p.Error != nil && p.Error.Hint != "" {
+					a.note("%s: %s", redact.Visible(p.Name), redact.Visible(p.Error.Hint))
 				}
 			}
 			return nil
@@ -83,7 +84,7 @@ func printPlugins(w io.Writer, list []listedPlugin, all bool) {
 				}
 			}
 		}
-		cells := []any{p.Name, p.Version, followed(p.PluginInfo), p.Registry, strings.Join(conns, ", "), shortState(p.State), p.Signer}
+		cells := []any{p.Name, p.Version, followed(p.PluginInfo), p.Registry, strings.Join(conns, ", "), shortState(p.PluginInfo), p.Signer}
 		if all {
 			cells = append(cells, p.Category)
 		}
@@ -95,16 +96,16 @@ func printPlugins(w io.Writer, list []listedPlugin, all bool) {
 }
 
 // shortState is a state in a word: why it is so stands below the table.
-func shortState(state string) string {
-	short, _, _ := strings.Cut(state, ": ")
-	_, reason, ok := strings.Cut(strings.TrimSuffix(short, ")"), " (")
+func shortState(p host.PluginInfo) string {
 	switch {
-	case !ok:
-		return short
-	case reason == string(abi.ReasonArtifactRevoked), reason == string(abi.ReasonKeyRevoked):
+	case p.Error == nil:
+		return p.State
+	case p.Error.Reason == abi.ReasonArtifactRevoked, p.Error.Reason == abi.ReasonKeyRevoked:
 		return "revoked"
+	case p.Error.Reason != "":
+		return string(p.Error.Reason)
 	}
-	return reason
+	return string(p.Error.Code)
 }
 
 // followed says which versions a plugin is brought to by an update.

@@ -39,7 +39,7 @@ terminal and types them into the page, for machines without a display.`,
 			if err := a.call(cmd.Context(), "login", p, &res); err != nil {
 				return err
 			}
-			a.show(res, func(w io.Writer) { fmt.Fprintln(w, signedIn(args[0], res)) })
+			a.show(loginResult{args[0], res}, func(w io.Writer) { fmt.Fprintln(w, signedIn(args[0], res)) })
 			return nil
 		},
 	}
@@ -62,7 +62,7 @@ too; without it, the site may sign in again through them by itself.`,
 			if err := a.call(cmd.Context(), "logout", control.LogoutParams{Connector: args[0], Identity: identity}, &res); err != nil {
 				return err
 			}
-			a.show(res, func(w io.Writer) {
+			a.show(logoutResult{args[0], res}, func(w io.Writer) {
 				fmt.Fprintf(w, "signed out of %s: %d cookies removed, and what %s stored\n", args[0], res.Cookies, strings.Join(res.Origins, ", "))
 			})
 			return nil

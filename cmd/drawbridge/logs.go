@@ -44,7 +44,8 @@ func (a *app) logsCmd() *cobra.Command {
 arguments, results or secrets. What was called and how it ended is in the audit
 log too, which can't be changed unnoticed: drawbridge audit.
 
-With --json it is one list, or with --follow one object a line.`,
+With --json it is one object with the list of records, or with --follow one record a
+line.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			dirs, err := a.dirs()
@@ -88,7 +89,7 @@ func (a *app) logs(ctx context.Context, o logfile.Options, f logfile.Filter, fol
 	for i, r := range list {
 		raw[i] = rawRecord(r)
 	}
-	a.show(raw, func(w io.Writer) {
+	a.show(logsResult{raw}, func(w io.Writer) {
 		for _, r := range list {
 			fmt.Fprintln(w, logLine(r))
 		}

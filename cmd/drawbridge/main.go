@@ -43,6 +43,7 @@ func (a *app) run(args []string) int {
 		err = errors.New("it was interrupted") // which makes errors of all kinds
 	}
 	if err != nil {
+		a.json = a.json || errors.Is(err, errUsage) && wantsJSON(args)
 		a.fail(err)
 	}
 	return exitCode(err)

@@ -31,7 +31,7 @@ func (a *app) registryInitCmd() *cobra.Command {
 			if _, err := registry.Init(cmd.Context(), dir, id, keys, nil); err != nil {
 				return err
 			}
-			a.show(map[string]string{"registry": id, "dir": dir, "fingerprint": string(fpr)}, func(w io.Writer) {
+			a.show(registryMadeResult{id, dir, string(fpr)}, func(w io.Writer) {
 				fmt.Fprintf(w, "registry %s made in %s\nusers pin it with\n  drawbridge registry add %s %s\n", id, dir, dir, fpr)
 			})
 			return nil
@@ -85,14 +85,6 @@ func (a *app) registryEndPublisherCmd() *cobra.Command {
 	return cmd
 }
 
-// refreshed is what registry refresh prints.
-type refreshed struct {
-	Refreshed   bool      `json:"refreshed"` // false if it wasn't due
-	Snapshot    int64     `json:"snapshot"`
-	Expires     time.Time `json:"expires"`
-	RootExpires time.Time `json:"root_expires"`
-}
-
 func (a *app) registryRefreshCmd() *cobra.Command {
 	var s signerFlags
 	var age time.Duration
@@ -135,7 +127,7 @@ func (a *app) showRefreshed(ctx context.Context, m *registry.Maintainer, dir str
 	if err != nil {
 		return err
 	}
-	a.show(refreshed{done, now.Version, now.Expires.Time, root.Expires.Time}, func(w io.Writer) {
+	a.show(refreshed{dir, done, now.Version, now.Expires.Time, root.Expires.Time}, func(w io.Writer) {
 		state := "has a new snapshot"
 		if !done {
 			state = "needs no new snapshot yet"

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -31,16 +32,24 @@ func (a *app) completionCmd() *cobra.Command {
 Completing starts no daemon.`,
 		Args: cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs), ValidArgs: shells,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			root := cmd.Root()
-			switch args[0] {
-			case "bash":
-				return root.GenBashCompletionV2(a.stdout, true)
-			case "zsh":
-				return root.GenZshCompletion(a.stdout)
+			var script bytes.Buffer
+			if err := writeCompletion(&script, cmd.Root(), args[0]); err != nil {
+				return err
 			}
-			return root.GenFishCompletion(a.stdout, true)
+			a.show(scriptResult{args[0], script.String()}, func(io.Writer) { _, _ = a.stdout.Write(script.Bytes()) }) // no table: tabs stay
+			return nil
 		},
 	}
+}
+
+func writeCompletion(w io.Writer, root *cobra.Command, shell string) error {
+	switch shell {
+	case "bash":
+		return root.GenBashCompletionV2(w, true)
+	case "zsh":
+		return root.GenZshCompletion(w)
+	}
+	return root.GenFishCompletion(w, true)
 }
 
 func (a *app) manCmd() *cobra.Command {
@@ -60,7 +69,7 @@ func (a *app) manCmd() *cobra.Command {
 				}
 				written = append(written, path)
 			}
-			a.show(map[string]any{"dir": args[0], "pages": written}, func(w io.Writer) { fmt.Fprintf(w, "%d pages in %s\n", len(written), args[0]) })
+			a.show(manualResult{args[0], written}, func(w io.Writer) { fmt.Fprintf(w, "%d pages in %s\n", len(written), args[0]) })
 			return nil
 		},
 	}

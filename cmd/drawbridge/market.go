@@ -48,7 +48,7 @@ What was fetched in the last ten minutes isn't fetched again, unless nothing is 
 	cmd.Flags().BoolVar(&q.All, "all", false, "every kind of plugin")
 	cmd.Flags().BoolVar(&q.Refresh, "refresh", false, "ask the registries for what is new first")
 	cmd.MarkFlagsMutuallyExclusive("all", "category")
-	_ = cmd.RegisterFlagCompletionFunc("registry", a.flagNamed("registries.list", "id"))          // the flag exists
+	_ = cmd.RegisterFlagCompletionFunc("registry", a.flagNamed("registries.list", "registry"))    // the flag exists
 	_ = cmd.RegisterFlagCompletionFunc("category", cobra.FixedCompletions(categories(), noFiles)) // likewise
 	cmd.ValidArgsFunction = func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) { return nil, noFiles }
 	return cmd
@@ -81,7 +81,13 @@ func printFound(w io.Writer, list []host.FoundPlugin, kinds bool) {
 }
 
 func countTools(p host.FoundPlugin) string {
-	switch n := len(p.Destructive); {
+	n := 0
+	for _, t := range p.Tools {
+		if t.Destructive {
+			n++
+		}
+	}
+	switch {
 	case len(p.Tools) == 0:
 		return "none"
 	case n == 0:
@@ -102,13 +108,13 @@ func (a *app) noteSearch(ctx context.Context, res host.SearchResult) error {
 		a.note("%d more are found: search for more words", res.More)
 	}
 	for _, r := range res.Refused {
-		a.note("refused: %s (%s): %s", r.Plugin, r.Reason, visible(r.Why))
+		a.note("refused: %s (%s): %s", r.Plugin, r.Error.Reason, visible(r.Error.Why))
 	}
 	for _, p := range res.Warnings {
 		a.note("warning: %s", visible(p))
 	}
 	for _, p := range res.Problems {
-		a.note("not searched: %s", visible(p))
+		a.note("not searched: %s", visible(p.Why))
 	}
 	return nil
 }
@@ -145,7 +151,7 @@ could not be looked up, and with 5 if something installed is revoked.`,
 			list = slices.DeleteFunc(list, func(o host.OutdatedPlugin) bool {
 				return !o.Outdated && o.Yanked == "" && o.Revoked == nil && o.Problem == nil
 			})
-			a.show(list, func(w io.Writer) {
+			a.show(outdatedResult{list}, func(w io.Writer) {
 				if len(list) > 0 {
 					printOutdated(w, list)
 				}
@@ -219,14 +225,14 @@ code that was made of its module. It needs no network and changes nothing.
 
 It ends with 0 if all is well and with 5 if something is not; then it says which
 command mends it.`,
-		ValidArgsFunction: a.allNamed("plugins.list", "name"),
+		ValidArgsFunction: a.allNamed("plugins.list", "plugin"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			start := time.Now()
 			var list []host.VerifiedPlugin
 			if err := a.call(cmd.Context(), "plugins.verify", control.VerifyParams{Plugins: args}, &list); err != nil {
 				return err
 			}
-			a.show(list, func(w io.Writer) { printVerified(w, list) })
+			a.show(verifiedResult{list}, func(w io.Writer) { printVerified(w, list) })
 			bad := 0
 			for _, p := range list {
 				if !p.OK {

@@ -115,10 +115,10 @@ func TestVerifyInstalled(t *testing.T) {
 		if code != 5 || !strings.Contains(out, "FAULT") || !strings.Contains(out, "hint: drawbridge install acme/sample") || !strings.Contains(msg, "1 of 1 plugins") {
 			t.Errorf("%s: %d\n%s%s", pattern, code, out, msg)
 		}
-		var list2 []host.VerifiedPlugin
+		var list2 verifiedResult
 		out, _, code = h.try("verify", "--json")
 		decodeInto(t, out, &list2)
-		if code != 5 || len(list2) != 1 || list2[0].OK {
+		if code != 5 || len(list2.Plugins) != 1 || list2.Plugins[0].OK {
 			t.Errorf("%s: %d, %+v", pattern, code, list2)
 		}
 		if strings.HasPrefix(pattern, "store") {
@@ -184,8 +184,9 @@ func TestWhatWasTakenBack(t *testing.T) {
 	h.run("verify") // it is what was verified
 	h.run(append([]string{"registry", "revoke", "reg.git", "acme/sample@1.0.0", "--reason", "it leaks"}, secret...)...)
 	out, _, code := h.try("outdated", "--json")
-	var list []host.OutdatedPlugin
-	decodeInto(t, out, &list)
+	var got outdatedResult
+	decodeInto(t, out, &got)
+	list := got.Plugins
 	if code != 5 || len(list) != 1 || list[0].Revoked == nil || list[0].Revoked.Reason != "artifact_revoked" {
 		t.Errorf("outdated: %d\n%s", code, out)
 	}

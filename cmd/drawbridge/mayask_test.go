@@ -77,9 +77,9 @@ func TestAgentCannotTrustItself(t *testing.T) {
 			t.Errorf("%q without a terminal: exit code %d, %s", args, code, msg)
 		}
 	}
-	var list []control.ClientInfo
-	if err := json.Unmarshal([]byte(h.run("clients", "list", "--json")), &list); err != nil || len(list) != 1 || list[0].MayAsk {
-		t.Errorf("clients: %+v, %v", list, err)
+	var got clientsResult
+	if err := json.Unmarshal([]byte(h.run("clients", "list", "--json")), &got); err != nil || len(got.Clients) != 1 || got.Clients[0].MayAsk {
+		t.Errorf("clients: %+v, %v", got, err)
 	}
 	c.done.Store(true)
 	if err := c.in.Close(); err != nil {

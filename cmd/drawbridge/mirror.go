@@ -33,7 +33,7 @@ Machines use it as another address of the same registry, pinned to the same key:
 A mirror expires when the registry's snapshot does, 14 days after it was signed at
 the latest: what is installed runs on, and nothing new is installed until the
 mirror is brought up to date.`,
-		Args: cobra.ExactArgs(2), ValidArgsFunction: thenDirectory(a.named("registries.list", "id")),
+		Args: cobra.ExactArgs(2), ValidArgsFunction: thenDirectory(a.named("registries.list", "registry")),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := filepath.Abs(args[1])
 			if err != nil {
@@ -168,7 +168,7 @@ func (a *app) registrySetURLCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "set-url REGISTRY URL",
 		Short: "fetch a trusted registry from another address, such as a mirror; its key stays pinned",
-		Args:  cobra.ExactArgs(2), ValidArgsFunction: a.named("registries.list", "id"),
+		Args:  cobra.ExactArgs(2), ValidArgsFunction: a.named("registries.list", "registry"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			where, err := registryURL(args[1])
 			if err != nil {

@@ -166,7 +166,7 @@ func (a *app) registryPushCmd() *cobra.Command {
 			if err := m.Push(cmd.Context(), to); err != nil {
 				return err
 			}
-			a.show(changed{Done: "pushed"}, func(w io.Writer) { row(w, args[0]+" is pushed to "+args[1]) })
+			a.show(pushedResult{args[0], args[1]}, func(w io.Writer) { row(w, args[0]+" is pushed to "+args[1]) })
 			return nil
 		},
 	}

@@ -26,6 +26,7 @@ func TestReadmeCommandsExist(t *testing.T) {
 		for line := range strings.Lines(b[1]) {
 			line, _, _ = strings.Cut(line, " #")
 			line, _, _ = strings.Cut(line, " > ")
+			line, _, _ = strings.Cut(line, " | ")
 			args := shellWords(strings.TrimSpace(line))
 			if len(args) == 0 || args[0] != "drawbridge" {
 				continue

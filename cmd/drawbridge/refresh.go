@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"time"
@@ -45,7 +46,7 @@ itself every hour, or as often as ` + refreshVar + ` says.
 
 A registry that can't be reached, or whose new snapshot is refused, stays as it was,
 and the command ends with an error.`,
-		ValidArgsFunction: a.named("registries.list", "id"),
+		ValidArgsFunction: a.named("registries.list", "registry"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var p control.RegistryParams
 			if len(args) > 0 {
@@ -55,9 +56,9 @@ and the command ends with an error.`,
 			if err := a.call(cmd.Context(), "registries.fetch", p, &list); err != nil {
 				return err
 			}
-			a.show(list, func(w io.Writer) { printFetched(w, list) })
-			a.ifNone(len(list), "no registry is trusted yet: drawbridge registry add URL FINGERPRINT")
-			return fetchProblem(list)
+			a.show(fetchedResult{list}, func(w io.Writer) { printFetched(w, list) })
+			a.ifNone(len(list), noneTrusted)
+			return a.told(fetchProblem(list))
 		},
 	}
 }
@@ -67,8 +68,8 @@ func printFetched(w io.Writer, list []host.FetchedRegistry) {
 	for _, r := range list {
 		state := "ok"
 		switch {
-		case r.Problem != "":
-			state = "as before: " + r.Problem
+		case r.Error != nil:
+			state = "as before: " + r.Error.Why
 		case r.Expired:
 			state = "expired: what is installed works, nothing new is installed"
 		}
@@ -79,13 +80,12 @@ func printFetched(w io.Writer, list []host.FetchedRegistry) {
 // fetchProblem is the first registry's that could not be fetched.
 func fetchProblem(list []host.FetchedRegistry) error {
 	for _, r := range list {
-		if r.Problem != "" {
-			e := abi.Errorf(abi.Code(r.Code), "", "registry %q was not fetched", r.ID)
-			if r.Hint != "" {
-				return e.WithHint("%s", r.Hint)
-			}
-			return e.WithHint("drawbridge registry list")
+		if r.Error == nil {
+			continue
 		}
+		e := abi.Errorf(r.Error.Code, "", "registry %q was not fetched", r.ID)
+		e.Reason, e.Hint = r.Error.Reason, cmp.Or(r.Error.Hint, "drawbridge registry list")
+		return e
 	}
 	return nil
 }

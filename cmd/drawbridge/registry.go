@@ -78,7 +78,7 @@ func (a *app) registryListCmd() *cobra.Command {
 			if err := a.call(cmd.Context(), "registries.list", struct{}{}, &list); err != nil {
 				return err
 			}
-			a.show(list, func(w io.Writer) {
+			a.show(registriesResult{list}, func(w io.Writer) {
 				if len(list) == 0 {
 					return
 				}

@@ -124,7 +124,7 @@ func (a *app) checkReport(ctx context.Context, o registry.CheckOptions) (r *regi
 }
 
 func printCheck(w io.Writer, r *registry.CheckReport) {
-	row(w, fmt.Sprintf("%s: commit %s of registry %s, against %s", r.Verdict, short(r.Commit), r.Registry, short(r.Base)))
+	row(w, fmt.Sprintf("%sed: commit %s of registry %s, against %s", r.Verdict, short(r.Commit), r.Registry, short(r.Base)))
 	for _, p := range r.Problems {
 		row(w, fmt.Sprintf("  REFUSED %s: %s: %s", p.Path, p.Code, p.Message))
 	}

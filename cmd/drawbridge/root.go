@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -25,6 +26,7 @@ type app struct {
 	getenv         func(string) string
 	worker         []string // starts a worker of the sandbox; nil is this program
 	json           bool
+	printed        bool  // one JSON object stands on standard output
 	carried        fs.FS // what the program carries, in tests; nil is what was built into it
 }
 
@@ -41,7 +43,7 @@ func (a *app) root() *cobra.Command {
 	root.SetIn(a.stdin)
 	root.SetOut(a.stdout)
 	root.SetErr(a.stderr)
-	root.PersistentFlags().BoolVar(&a.json, "json", false, "print results and errors as JSON")
+	root.PersistentFlags().BoolVar(&a.json, "json", false, "print the result, or the error, as one JSON object")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return usageError{error: err, command: cmd.CommandPath()} })
 	root.AddCommand(
 		a.serveCmd(), a.stopCmd(), a.mcpCmd(), a.demoCmd(), a.doctorCmd(), a.serviceCmd(), a.versionCmd(),
@@ -52,6 +54,15 @@ func (a *app) root() *cobra.Command {
 	)
 	usageErrors(root)
 	return root
+}
+
+// wantsJSON reports whether --json stands on a command line that may be wrong
+// before it.
+func wantsJSON(args []string) bool {
+	if i := slices.Index(args, "--"); i >= 0 {
+		args = args[:i]
+	}
+	return slices.Contains(args, "--json")
 }
 
 // usageErrors makes wrong arguments and missing flags exit with the usage code,

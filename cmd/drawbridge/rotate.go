@@ -107,13 +107,13 @@ func (a *app) registryPendingCmd() *cobra.Command {
 			}
 			p, err := m.Pending(cmd.Context())
 			if errors.Is(err, registry.ErrNothingPending) {
-				a.show(map[string]any{"pending": nil}, func(w io.Writer) { row(w, "nothing waits for a signature in "+args[0]) })
+				a.show(pendingResult{Dir: args[0]}, func(w io.Writer) { row(w, "nothing waits for a signature in "+args[0]) })
 				return nil
 			}
 			if err != nil {
 				return err
 			}
-			a.show(p, func(w io.Writer) { printPending(w, args[0], p) })
+			a.show(pendingResult{args[0], &p}, func(w io.Writer) { printPending(w, args[0], p) })
 			return nil
 		},
 	}
@@ -143,7 +143,7 @@ func (a *app) registrySignCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a.show(p, func(w io.Writer) { printPending(w, args[0], p) })
+			a.show(pendingResult{args[0], &p}, func(w io.Writer) { printPending(w, args[0], p) })
 			return nil
 		},
 	}

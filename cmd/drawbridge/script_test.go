@@ -41,7 +41,30 @@ func command() int {
 	if exe, err := os.Executable(); raceEnabled && err == nil {
 		a.worker = []string{plainWorker(exe), sandbox.WorkerCommand}
 	}
-	return a.run(os.Args[1:])
+	if resultOf(os.Args[1:]) == "logs --follow" || !wantsJSON(os.Args[1:]) {
+		return a.run(os.Args[1:])
+	}
+	return runJSON(a, os.Args[1:])
+}
+
+// notJSON is how a command ends whose output is against the rules of --json.
+const notJSON = 99
+
+// runJSON runs a command and holds what it prints against the rules, so that every
+// test with --json is a test of them.
+func runJSON(a *app, args []string) int {
+	out, printed := a.stdout, bytes.Buffer{}
+	a.stdout = &printed
+	code := a.run(args)
+	err := wrongJSON(args, printed.Bytes())
+	if _, werr := out.Write(printed.Bytes()); werr != nil {
+		return notJSON
+	}
+	if err != nil {
+		fmt.Fprintf(a.stderr, "drawbridge %q: %v\n", args, err)
+		return notJSON
+	}
+	return code
 }
 
 // carriedBeside is what the command carries in tests: what stands beside its home,
@@ -148,10 +171,11 @@ func overwrite(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(os.WriteFile(dirs.AuditLog(), bytes.ReplaceAll(data, []byte("nosuch"), []byte("nosuxh")), 0o600))
 }
 
-// isJSON checks that the last command printed one JSON document.
+// isJSON checks that the last command printed one JSON object.
 func isJSON(ts *testscript.TestScript, _ bool, _ []string) {
-	if text := ts.ReadFile("stdout"); !json.Valid([]byte(text)) {
-		ts.Fatalf("not JSON:\n%s", text)
+	var object map[string]json.RawMessage
+	if text := ts.ReadFile("stdout"); json.Unmarshal([]byte(text), &object) != nil {
+		ts.Fatalf("no JSON object:\n%s", text)
 	}
 }
 

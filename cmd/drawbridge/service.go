@@ -95,7 +95,7 @@ func (a *app) installService(ctx context.Context) error {
 		return err
 	}
 	later := s.tell(ctx, s.Enable)
-	a.show(map[string]any{"file": s.file, "started": later == nil, "later": later}, func(w io.Writer) {
+	a.show(serviceInstalled{s.file, len(later) == 0, later}, func(w io.Writer) {
 		fmt.Fprintf(w, "wrote %s\n", s.file)
 		for _, l := range later {
 			fmt.Fprintf(w, "to be run in your session: %s\n", l)
@@ -110,7 +110,7 @@ func (a *app) removeService(ctx context.Context) error {
 		return err
 	}
 	if _, err := os.Lstat(s.file); errors.Is(err, fs.ErrNotExist) {
-		a.show(map[string]any{"file": s.file, "removed": false}, func(w io.Writer) { fmt.Fprintln(w, "no service is installed") })
+		a.show(serviceRemoved{File: s.file, Later: []string{}}, func(w io.Writer) { fmt.Fprintln(w, "no service is installed") })
 		return nil
 	}
 	later := s.tell(ctx, s.Disable)
@@ -122,7 +122,7 @@ func (a *app) removeService(ctx context.Context) error {
 			return fmt.Errorf("removing the service's file: %w", err)
 		}
 	}
-	a.show(map[string]any{"file": s.file, "removed": true, "later": later}, func(w io.Writer) {
+	a.show(serviceRemoved{s.file, true, later}, func(w io.Writer) {
 		fmt.Fprintf(w, "removed %s\n", s.file)
 		for _, l := range later {
 			fmt.Fprintf(w, "to be run in your session: %s\n", l)
@@ -140,12 +140,7 @@ func (a *app) serviceStatus(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	st := struct {
-		File      string `json:"file"`
-		Installed bool   `json:"installed"`
-		Current   bool   `json:"current"` // its file is the one that this program would write
-		Running   bool   `json:"running"` // as the service manager says
-	}{File: s.file}
+	st := serviceState{File: s.file}
 	text, err := os.ReadFile(s.file)
 	switch {
 	case err == nil:
@@ -183,11 +178,12 @@ func (s service) tell(ctx context.Context, commands [][]string) (later []string)
 		}
 		return s.spell(commands[i:])
 	}
-	return nil
+	return []string{}
 }
 
 // spell writes commands as a person types them.
-func (s service) spell(commands [][]string) (lines []string) {
+func (s service) spell(commands [][]string) []string {
+	lines := make([]string, 0, len(commands))
 	for _, c := range commands {
 		lines = append(lines, strings.Join(s.words(c), " "))
 	}

@@ -221,7 +221,7 @@ func TestRevokedStops(t *testing.T) {
 	if r := h.updated(exitError); r.State == host.UpdateDone {
 		t.Errorf("an update from a registry that is gone: %+v", r)
 	}
-	if p := h.installed(); p.Version != "1.0.0" || p.Hint != "drawbridge remove acme/sample, and ask the owner of registry team" {
+	if p := h.installed(); p.Version != "1.0.0" || p.Error == nil || p.Error.Hint != "drawbridge remove acme/sample, and ask the owner of registry team" {
 		t.Errorf("installed: %+v", p)
 	}
 }

@@ -27,8 +27,10 @@ func (a *app) syncCmd() *cobra.Command {
 as FILE.asc. It counts if the key that was pinned for its name has signed it
 (drawbridge sync trust), and if it isn't older than the newest one that was
 followed here. Registries that it names are added, versions go up or down to what
-it says, and settings become what it says. A plugin is installed whole or stays as
-it was. What the file does not name stays too, unless --prune is given.`,
+it says, and settings become exactly what it says: what was set here beside it goes.
+All is fetched and checked first and then changes at once. A plugin that can't be
+brought to what the file says stays as it was. What the file does not name stays
+too, unless --prune is given.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if signature == "" {
@@ -102,17 +104,39 @@ func printSync(w io.Writer, r host.SyncReport) {
 		action, problem := s.Action, ""
 		if s.Problem != nil {
 			action = "failed"
-			problem = string(s.Problem.Code) + ": " + s.Problem.Message
+			problem = string(s.Problem.Code) + ": " + s.Problem.Why
 		}
 		row(w, s.Subject, action, s.Version, s.From, problem)
 	}
+	for _, s := range r.Steps {
+		for _, c := range s.Settings {
+			if s.Problem == nil {
+				fmt.Fprintf(w, "%s: setting %s\n", visible(s.Subject), visible(wordSetting(c)))
+			}
+		}
+	}
+}
+
+// wordSetting says how a setting changes.
+func wordSetting(c host.SettingChange) string {
+	switch {
+	case c.Action == host.SettingRemoved && c.Hidden:
+		return c.Name + " is set no longer"
+	case c.Action == host.SettingRemoved:
+		return fmt.Sprintf("%s is set no longer, and was %q", c.Name, c.Before)
+	case c.Hidden:
+		return c.Name + " is another"
+	case c.Action == host.SettingSet:
+		return fmt.Sprintf("%s is %q", c.Name, c.After)
+	}
+	return fmt.Sprintf("%s is %q, and was %q", c.Name, c.After, c.Before)
 }
 
 // syncProblems ends the command by the first step that failed, which the report has
 // told already.
 func (a *app) syncProblems(r host.SyncReport) error {
 	extra := 0
-	var first *host.PluginProblem
+	var first *host.Refusal
 	for _, s := range r.Steps {
 		if s.Action == host.SyncExtra {
 			extra++
@@ -133,7 +157,7 @@ func (a *app) syncProblems(r host.SyncReport) error {
 	if first == nil {
 		return nil
 	}
-	return fmt.Errorf("%w: %w", errSaid, &abi.Error{Code: first.Code, Reason: first.Reason, Msg: first.Message})
+	return fmt.Errorf("%w: %w", errSaid, &abi.Error{Code: first.Code, Reason: first.Reason, Msg: first.Why})
 }
 
 func (a *app) syncTrustCmd() *cobra.Command {
@@ -181,7 +205,7 @@ func (a *app) syncListCmd() *cobra.Command {
 			if err := a.call(cmd.Context(), "teams.list", struct{}{}, &list); err != nil {
 				return err
 			}
-			a.show(list, func(w io.Writer) {
+			a.show(teamsResult{list}, func(w io.Writer) {
 				row(w, "NAME", "VERSION", "SIGNER", "TRUSTED")
 				for _, t := range list {
 					row(w, t.Name, t.Version, t.Signer, t.Trusted)

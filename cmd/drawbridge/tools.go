@@ -18,7 +18,7 @@ import (
 func (a *app) toolsCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "tools [TOOL]", Short: "list the installed connectors' tools, or say what one takes", Args: cobra.MaximumNArgs(1),
-		ValidArgsFunction: a.named("tools.list", "name"),
+		ValidArgsFunction: a.named("tools.list", "tool"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var list []control.Tool
 			if err := a.call(cmd.Context(), "tools.list", struct{}{}, &list); err != nil {
@@ -32,7 +32,7 @@ func (a *app) toolsCmd() *cobra.Command {
 				a.show(t, func(w io.Writer) { printTool(w, t) })
 				return nil
 			}
-			a.show(list, func(w io.Writer) {
+			a.show(toolsResult{list}, func(w io.Writer) {
 				row(w, "TOOL", "KIND", "TITLE")
 				for _, t := range list {
 					row(w, t.Name, kindOf(t), t.Title)
@@ -68,7 +68,7 @@ func (a *app) callCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "call TOOL [ARGUMENTS]",
 		Short: "call a tool with a JSON object of arguments; - reads it from standard input",
-		Args:  cobra.RangeArgs(1, 2), ValidArgsFunction: a.named("tools.list", "name"),
+		Args:  cobra.RangeArgs(1, 2), ValidArgsFunction: a.named("tools.list", "tool"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !toolName.MatchString(args[0]) {
 				return usage(fmt.Errorf("%q is no tool's name, such as tracker_list", args[0]))
@@ -149,7 +149,7 @@ func (a *app) versionCmd() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "print the version", Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			a.show(map[string]any{"version": version, "abi": abi.Version}, func(w io.Writer) {
+			a.show(versionResult{version, abi.Version}, func(w io.Writer) {
 				fmt.Fprintf(w, "drawbridge %s, ABI %d\n", version, abi.Version)
 			})
 			return nil

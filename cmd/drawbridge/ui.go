@@ -26,7 +26,8 @@ import (
 //     standard error, because standard output may belong to a pipe or to MCP;
 //   - "drawbridge: error: " and "drawbridge: hint: " begin what went wrong and
 //     the command to run next, lower case, no full stop;
-//   - with --json, a result is one JSON document, and so is an error;
+//   - with --json, standard output holds one JSON object: the result, or else the
+//     error (RATIONALE.md has the rules); results.go has the types;
 //   - text that came from a page, a registry or a module is shown with its
 //     control characters made visible, in JSON by escapes of its own;
 //   - a question is asked only if standard input is a terminal.
@@ -42,6 +43,25 @@ func (a *app) fail(err error) {
 	if errors.Is(err, errSaid) {
 		return
 	}
+	e := errorOf(err)
+	if a.json && a.printed { // a result is there, and is the one object of standard output
+		writeJSON(a.stderr, errorResult{*e})
+		return
+	}
+	if a.json {
+		a.printJSON(errorResult{*e})
+		return
+	}
+	// A message of several lines, such as a compiler's, keeps them, marked so that
+	// none passes for one of ours.
+	fmt.Fprintf(a.stderr, errorPrefix+"%s\n", strings.ReplaceAll(redact.VisibleText(e.Message), "\n", "\n  | "))
+	if e.Hint != "" {
+		fmt.Fprintf(a.stderr, hintPrefix+"%s\n", redact.Visible(e.Hint))
+	}
+}
+
+// errorOf is an error as a person or a program is told it.
+func errorOf(err error) *control.Error {
 	var e *abi.Error
 	if !errors.As(err, &e) {
 		e = &abi.Error{Code: abi.ErrInternal, Msg: err.Error()}
@@ -49,16 +69,16 @@ func (a *app) fail(err error) {
 	if u, ok := errors.AsType[usageError](err); ok {
 		e = &abi.Error{Code: abi.ErrInvalidArgs, Msg: err.Error(), Hint: u.hint()}
 	}
-	if a.json {
-		a.printJSON(map[string]any{"error": control.Error{Code: e.Code, Reason: e.Reason, Message: e.Error(), Hint: e.Hint}})
-		return
+	return &control.Error{Code: e.Code, Reason: e.Reason, Message: e.Error(), Hint: e.Hint}
+}
+
+// told is err for a command whose result says already what is wrong: with --json
+// it is not said again.
+func (a *app) told(err error) error {
+	if err == nil || !a.json {
+		return err
 	}
-	// A message of several lines, such as a compiler's, keeps them, marked so that
-	// none passes for one of ours.
-	fmt.Fprintf(a.stderr, errorPrefix+"%s\n", strings.ReplaceAll(redact.VisibleText(e.Error()), "\n", "\n  | "))
-	if e.Hint != "" {
-		fmt.Fprintf(a.stderr, hintPrefix+"%s\n", redact.Visible(e.Hint))
-	}
+	return fmt.Errorf("%w: %w", errSaid, err)
 }
 
 // note tells a person something on the side.
@@ -86,7 +106,10 @@ func (a *app) show(v any, text func(w io.Writer)) {
 	_ = w.Flush()
 }
 
-func (a *app) printJSON(v any) { writeJSON(a.stdout, v) }
+func (a *app) printJSON(v any) {
+	a.printed = true
+	writeJSON(a.stdout, v)
+}
 
 // writeJSON writes an indented document in which everything can be seen.
 func writeJSON(w io.Writer, v any) {

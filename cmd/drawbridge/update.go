@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -19,20 +21,22 @@ func (a *app) updateCmd() *cobra.Command {
 version that may do no more than the installed one, and tells models the same, is
 installed at once. About the others one question is asked, which shows what each may
 do more and what is told in other words; a person at the terminal has to agree. What
-is pinned is left as it is. The running daemon changes over by itself: calls that are
+is pinned is left as it is. Without a terminal nobody can agree: then a plugin comes
+to the newest version that needs no answer, and what is newer still is told with the
+command that asks about it. The running daemon changes over by itself: calls that are
 under way end on the version that they began with.
 
 Exit code 3 says that somebody refused or nobody could be asked, 5 that a check of
 trust failed, 1 that something else did. Whatever failed, the version that was
 installed goes on.`,
-		ValidArgsFunction: a.allNamed("plugins.list", "name"),
+		ValidArgsFunction: a.allNamed("plugins.list", "plugin"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, name := range args {
 				if err := badRef(name); err != nil {
 					return err
 				}
 			}
-			p.Plugins = args
+			p.Plugins, p.Unattended = args, a.terminal() == nil
 			var list []host.UpdateResult
 			c, err := a.daemon(cmd.Context())
 			if err != nil {
@@ -42,16 +46,12 @@ installed goes on.`,
 			if err := c.Call(cmd.Context(), "plugins.update", p, &list); err != nil {
 				return err
 			}
-			if a.terminal() == nil {
+			if p.Unattended {
 				nobodyThere(list)
 			}
-			a.show(list, func(w io.Writer) { printUpdates(w, list) })
+			a.show(updatedResult{list}, func(w io.Writer) { printUpdates(w, list) })
 			a.noteUpdates(list, p.DryRun)
-			err = updateProblem(list)
-			if err != nil && a.json {
-				return fmt.Errorf("%w: %w", errSaid, err) // the results are the one document
-			}
-			return err
+			return a.told(updateProblem(list, p.DryRun))
 		},
 	}
 	cmd.Flags().BoolVar(&p.DryRun, "dry-run", false, "say what would be updated and what would be asked, and change nothing")
@@ -62,9 +62,11 @@ installed goes on.`,
 func nobodyThere(list []host.UpdateResult) {
 	for i := range list {
 		if r := &list[i]; r.State == host.UpdateRefused && r.Error != nil {
-			r.Error.Message = "it needs a person at a terminal, and standard input is none"
-			r.Hint = "drawbridge update " + r.Plugin + ", typed in a terminal"
-			r.Error.Hint = r.Hint
+			r.Error.Why = "it needs a person at a terminal, and standard input is none"
+			r.Error.Hint = "drawbridge update " + r.Plugin + ", typed in a terminal"
+		}
+		if w := list[i].Waiting; w != nil && strings.HasPrefix(w.Hint, "drawbridge ") {
+			w.Hint += ", typed in a terminal"
 		}
 	}
 }
@@ -82,7 +84,10 @@ func printUpdates(w io.Writer, list []host.UpdateResult) {
 		case r.State == host.UpdateHeld:
 			state += ": pinned"
 		case r.Error != nil:
-			state += ": " + r.Error.Message
+			state += ": " + r.Error.Why
+		}
+		if r.Waiting != nil {
+			state, newest = state+" ("+newest+")", r.Waiting.Version
 		}
 		row(w, r.Plugin, r.From, newest, r.Channel, state)
 	}
@@ -97,6 +102,12 @@ func (a *app) noteUpdates(list []host.UpdateResult, dry bool) {
 				a.note("%s %s: %s", r.Plugin, c.Kind, c)
 			}
 		}
+		if w := r.Waiting; w != nil {
+			a.note("%s %s waits: %s: %s", visible(r.Plugin), visible(w.Version), visible(w.Why), visible(w.Hint))
+			for _, c := range w.Changes {
+				a.note("  %s: %s", c.Kind, visible(c.String()))
+			}
+		}
 		if r.State == host.UpdateHeld {
 			a.note("%s is pinned at %s: %s lets updates change it", r.Plugin, r.From, r.Hint)
 		}
@@ -104,17 +115,20 @@ func (a *app) noteUpdates(list []host.UpdateResult, dry bool) {
 }
 
 // updateProblem is the error of the first plugin that was not updated and should
-// have been.
-func updateProblem(list []host.UpdateResult) error {
+// have been, else of the first whose newest version waits for a person.
+func updateProblem(list []host.UpdateResult, dry bool) error {
 	for _, r := range list {
 		if r.Error == nil {
 			continue
 		}
-		e := abi.Errorf(r.Error.Code, "", "%q stays at %s: %s", r.Plugin, r.From, r.Error.Message)
-		if r.Hint != "" {
-			return e.WithHint("%s", r.Hint)
+		e := abi.Errorf(r.Error.Code, "", "%q stays at %s: %s", r.Plugin, r.From, r.Error.Why)
+		e.Reason, e.Hint = r.Error.Reason, cmp.Or(r.Error.Hint, "drawbridge update "+r.Plugin)
+		return e
+	}
+	for _, r := range list {
+		if w := r.Waiting; w != nil && !dry {
+			return abi.Errorf(abi.ErrConfirmationRequired, "", "%q is at %s, and %s waits: %s", r.Plugin, r.To, w.Version, w.Why).WithHint("%s", w.Hint)
 		}
-		return e.WithHint("drawbridge update %s", r.Plugin)
 	}
 	return nil
 }
@@ -134,7 +148,7 @@ rollback. A person at the terminal has to agree.`)
 func (a *app) pinning(name, short, method, long string) *cobra.Command {
 	return &cobra.Command{
 		Use: name + " [NAMESPACE/]NAME", Short: short, Long: long, Args: cobra.ExactArgs(1),
-		ValidArgsFunction: a.named("plugins.list", "name"),
+		ValidArgsFunction: a.named("plugins.list", "plugin"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			res, err := a.plugin(cmd, method, args[0])
 			if err != nil {
@@ -168,7 +182,7 @@ next update does not undo it. It needs no network. A person is asked if that ver
 may do more than the one that is active, or if that one is pinned; a version that is
 revoked or was changed on the disk is refused. Rolling back twice ends where it began,
 still pinned.`,
-		ValidArgsFunction: a.named("plugins.list", "name"),
+		ValidArgsFunction: a.named("plugins.list", "plugin"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			res, err := a.plugin(cmd, "plugins.rollback", args[0])
 			if err != nil {
@@ -190,7 +204,7 @@ func (a *app) removeCmd() *cobra.Command {
 settings and what its sites keep in drawbridge's own browser: cookies and stored data,
 unless another plugin works on the same site. At a terminal a person is asked about
 them; elsewhere they are kept. The audit log keeps what it says.`,
-		ValidArgsFunction: a.named("plugins.list", "name"),
+		ValidArgsFunction: a.named("plugins.list", "plugin"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := badRef(args[0]); err != nil {
 				return err

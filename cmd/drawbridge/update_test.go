@@ -31,11 +31,11 @@ var wider = []string{"writes: [{method: POST, path: /write}]", "writes: [{method
 // installed is the sample as the list says it is.
 func (h *home) installed() host.PluginInfo {
 	h.t.Helper()
-	var list []host.PluginInfo
-	if err := json.Unmarshal([]byte(h.run("list", "--json")), &list); err != nil || len(list) != 1 {
-		h.t.Fatalf("installed: %+v, %v", list, err)
+	var got pluginsResult
+	if err := json.Unmarshal([]byte(h.run("list", "--json")), &got); err != nil || len(got.Plugins) != 1 {
+		h.t.Fatalf("installed: %+v, %v", got, err)
 	}
-	return list[0]
+	return got.Plugins[0].PluginInfo
 }
 
 func (h *home) wantVersion(version string, pinned bool) {
@@ -50,14 +50,14 @@ func (h *home) wantVersion(version string, pinned bool) {
 func (h *home) updated(code int, args ...string) host.UpdateResult {
 	h.t.Helper()
 	out, msg, got := h.try(append([]string{"update", "--json"}, args...)...)
-	var list []host.UpdateResult
+	var list updatedResult
 	if got != code {
 		h.t.Fatalf("update %q: exit code %d, want %d\n%s%s", args, got, code, out, msg)
 	}
-	if code != exitError && (json.Unmarshal([]byte(out), &list) != nil || len(list) != 1) {
+	if code != exitError && (json.Unmarshal([]byte(out), &list) != nil || len(list.Plugins) != 1) {
 		h.t.Fatalf("update %q: %s", args, out)
 	}
-	return append(list, host.UpdateResult{})[0]
+	return append(list.Plugins, host.UpdateResult{})[0]
 }
 
 func TestUpdateAsksForWhatIsWider(t *testing.T) {
@@ -81,7 +81,7 @@ func TestUpdateAsksForWhatIsWider(t *testing.T) {
 	if r := h.updated(exitOK, "--dry-run"); !r.Asks || len(r.Changes) == 0 {
 		t.Errorf("a dry run of a wider one: %+v", r)
 	}
-	if r := h.updated(exitDenied); r.State != host.UpdateRefused || !r.Asks || r.Error == nil || r.Hint != "drawbridge update acme/sample, typed in a terminal" {
+	if r := h.updated(exitDenied); r.State != host.UpdateRefused || !r.Asks || r.Error == nil || r.Error.Hint != "drawbridge update acme/sample, typed in a terminal" {
 		t.Errorf("nobody there: %+v", r)
 	}
 	h.want(exitDenied, []keystroke{{"refuses): ", "XXXXX"}}, "update")
@@ -100,6 +100,45 @@ func TestUpdateAsksForWhatIsWider(t *testing.T) {
 	h.wantVersion("1.3.0", false)
 	if log := h.run("audit"); !strings.Contains(log, "plugin updated") {
 		t.Errorf("the audit log:\n%s", log)
+	}
+	h.wantNobodyAsked(append([]string{"Looks at a page.", "Send everything."}, wider...)...)
+}
+
+// wantNobodyAsked publishes, after 1.3.0, a version that may do no more and one that
+// may. Where nobody is there the first is installed, and the second waits; a person
+// is asked about the newest.
+func (h *home) wantNobodyAsked(as ...string) {
+	h.t.Helper()
+	h.release("1.4.0", as...)
+	h.release("1.5.0", "Looks at a page.", "Send everything.", wider[0], strings.Replace(wider[1], "max: 3", "max: 5", 1))
+	waits := func(r host.UpdateResult) bool {
+		w := r.Waiting
+		return w != nil && r.From == "1.3.0" && r.To == "1.4.0" && !r.Asks && w.Version == "1.5.0" && len(w.Changes) > 0 &&
+			w.Why == "a person has to agree to it" && w.Hint == "drawbridge update acme/sample, typed in a terminal"
+	}
+	if r := h.updated(exitOK, "--dry-run"); r.State != host.UpdateAvailable || !waits(r) {
+		h.t.Errorf("a dry run: %+v", r)
+	}
+	if seen := h.want(exitOK, nil, "update", "--dry-run"); !strings.Contains(seen, "1.5.0") || strings.Contains(seen, "1.4.0") {
+		h.t.Errorf("a dry run at a terminal:\n%s", seen)
+	}
+	h.run("pin", "sample")
+	if r := h.updated(exitOK); r.State != host.UpdateHeld || r.To != "1.5.0" || r.Waiting != nil {
+		h.t.Errorf("what is pinned: %+v", r)
+	}
+	h.want(exitOK, agree(), "unpin", "sample")
+	out, msg, code := h.try("update")
+	if code != exitDenied || !strings.Contains(out, "updated (1.4.0)") || !strings.Contains(msg, "acme/sample 1.5.0 waits: a person has to agree to it: drawbridge update acme/sample, typed in a terminal") ||
+		!strings.Contains(msg, "wider: sample_touch: new: may WRITE up to 5 times") {
+		h.t.Errorf("nobody there: exit code %d\n%s%s", code, out, msg)
+	}
+	h.wantVersion("1.4.0", false)
+	if r := h.updated(exitDenied); r.State != host.UpdateRefused || r.To != "1.5.0" || r.Waiting != nil {
+		h.t.Errorf("nothing is between: %+v", r)
+	}
+	h.wantVersion("1.4.0", false)
+	if seen := h.want(exitOK, agree(), "update"); !strings.Contains(seen, "Update acme/sample from 1.4.0 to 1.5.0?") {
+		h.t.Errorf("the question:\n%s", seen)
 	}
 }
 
@@ -204,11 +243,11 @@ func TestRefreshSetting(t *testing.T) {
 }
 
 func TestUpdateProblem(t *testing.T) {
-	if err := updateProblem([]host.UpdateResult{{State: host.UpdateDone}, {State: host.UpdateHeld}}); err != nil {
+	if err := updateProblem([]host.UpdateResult{{State: host.UpdateDone}, {State: host.UpdateHeld}}, false); err != nil {
 		t.Errorf("nothing went wrong: %v", err)
 	}
 	for code, want := range map[abi.Code]int{abi.ErrConfirmationDenied: exitDenied, abi.ErrUntrusted: exitUntrusted, abi.ErrNotFound: exitError} {
-		err := updateProblem([]host.UpdateResult{{State: host.UpdateDone}, {Plugin: "a/b", Error: &abi.ErrorData{Code: code, Message: "no"}}})
+		err := updateProblem([]host.UpdateResult{{State: host.UpdateDone}, {Plugin: "a/b", Error: &host.Refusal{Code: code, Why: "no"}}}, false)
 		if exitCode(err) != want {
 			t.Errorf("%s ends with %d, want %d (%v)", code, exitCode(err), want, err)
 		}

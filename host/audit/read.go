@@ -162,7 +162,7 @@ type Report struct {
 	Last     int64     `json:"last"`           // number of the last row
 	Link     string    `json:"link,omitempty"` // of the last row, in hex: what to keep elsewhere
 	Open     int       `json:"open"`           // calls that have no end yet
-	Problems []Problem `json:"problems,omitempty"`
+	Problems []Problem `json:"problems"`
 }
 
 // maxProblems is where Verify stops looking.
@@ -171,7 +171,7 @@ const maxProblems = 100
 // Verify reads the whole log and reports what was changed, removed, inserted,
 // moved or cut off. An error says that it could not be read to the end.
 func (l *Log) Verify(ctx context.Context) (Report, error) {
-	rep := Report{}
+	rep := Report{Problems: []Problem{}}
 	var prev link
 	begun := make(map[int64]bool)
 	err := l.read.each(ctx, func(r stored) error {

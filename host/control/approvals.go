@@ -15,11 +15,11 @@ import (
 // An Approval is a destructive call that waits for a person, or whose answer
 // waits for the call to come back.
 type Approval struct {
-	ID        string          `json:"id"`
+	ID        string          `json:"approval"` // its id
 	Digest    string          `json:"digest"`
 	State     string          `json:"state"`
-	Principal string          `json:"principal"` // the client's registered name
-	Client    string          `json:"client"`    // what it calls itself
+	Principal string          `json:"client"` // the client's registered name
+	Client    string          `json:"calls_itself"`
 	Tool      string          `json:"tool"`
 	Title     string          `json:"title"`
 	Release   string          `json:"release"`

@@ -18,14 +18,14 @@ type ClientParams struct {
 
 // A NewClient is told once: the token is kept only as a hash.
 type NewClient struct {
-	Name  string `json:"name"`
+	Name  string `json:"client"`
 	URL   string `json:"url"`
 	Token string `json:"token"`
 }
 
 // A ClientInfo is one registered client.
 type ClientInfo struct {
-	Name  string    `json:"name"`
+	Name  string    `json:"client"`
 	Added time.Time `json:"added"`
 	// MayAsk says that a person trusts it to ask for confirmations itself.
 	MayAsk bool `json:"may_ask,omitempty"`

@@ -165,7 +165,7 @@ func checkHealth(ctx context.Context, r *request) (any, error) {
 
 // A Tool is one row of tools.list.
 type Tool struct {
-	Name        string          `json:"name"`
+	Name        string          `json:"tool"`
 	Title       string          `json:"title"`
 	Description string          `json:"description"`
 	Destructive bool            `json:"destructive"`

@@ -344,8 +344,8 @@ func TestTamperedAfterInstall(t *testing.T) {
 			}
 			e := w.Host.Problems()[harness.Namespace+"/one"]
 			wantUntrusted(t, e, a.reason, string(w.Keys.Publisher.Fingerprint()))
-			if p := pluginState(w, "one"); !strings.HasPrefix(p.State, "untrusted ("+string(a.reason)+"): ") {
-				t.Errorf("its state is %q, hint %q", p.State, p.Hint)
+			if p := pluginState(w, "one"); p.State != host.StateFailing || p.Error == nil || p.Error.Reason != a.reason {
+				t.Errorf("its state is %q: %+v", p.State, p.Error)
 			}
 			if e := w.WantCode(abi.ErrUntrusted, "one_run", struct{}{}); e.Hint == "" {
 				t.Errorf("no hint: %v", e)
