@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"time"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
@@ -16,12 +15,8 @@ import (
 // and what is revoked. Nobody else is asked for anything.
 const DefaultRefresh = time.Hour
 
-// The limits of refreshing by itself.
-const (
-	firstRefresh   = time.Minute     // after the start, at the latest
-	refreshOne     = 2 * time.Minute // for one registry
-	refreshBetween = 10              // percent by which an interval is longer or shorter
-)
+// refreshOne is how long fetching one registry may take.
+const refreshOne = 2 * time.Minute
 
 // A FetchedRegistry is a registry after an attempt to fetch it.
 type FetchedRegistry struct {
@@ -119,36 +114,4 @@ func notices(e registry.Entry, expired map[string]time.Time) (list []string) {
 		list = append(list, fmt.Sprintf("the snapshot of registry %q expired at %s: what is installed works, nothing is installed or updated, and what was revoked since is not known", e.Registry, since.UTC().Format(time.RFC3339)))
 	}
 	return list
-}
-
-// watchRegistries fetches the registries now and then until the host is closed.
-//
-//nolint:contextcheck // it watches for all calls
-func (h *Host) watchRegistries() {
-	if h.opts.Refresh <= 0 {
-		return
-	}
-	ctx, leave := h.untilEnd(context.Background())
-	defer leave()
-	for wait := jitter(min(h.opts.Refresh, firstRefresh)); ; wait = jitter(h.opts.Refresh) {
-		timer := time.NewTimer(wait)
-		select {
-		case <-ctx.Done():
-			timer.Stop()
-			return
-		case <-timer.C:
-		}
-		if _, err := h.FetchRegistries(ctx, ""); err != nil && ctx.Err() == nil {
-			h.opts.Logger.WarnContext(ctx, "registries", slog.Any("error", err))
-		}
-	}
-}
-
-// jitter spreads the hosts of a company over time.
-func jitter(d time.Duration) time.Duration {
-	part := d / 100 * refreshBetween
-	if part <= 0 {
-		return d
-	}
-	return d - part + rand.N(2*part) //nolint:gosec // it spreads load, and nobody gains by guessing it
 }

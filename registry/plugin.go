@@ -65,8 +65,20 @@ func eligible(x *Index, ref Ref, locked string) (list []Version, err error) {
 	return list, nil
 }
 
-// namespace verifies who may publish in a namespace.
+// namespace returns who may publish in a namespace, verified once.
 func (c *catalog) namespace(name string) (*Namespace, error) {
+	if n, ok := c.spaces[name]; ok {
+		return n, nil
+	}
+	n, err := c.readNamespace(name)
+	if err != nil {
+		return nil, err
+	}
+	c.spaces[name] = n
+	return n, nil
+}
+
+func (c *catalog) readNamespace(name string) (*Namespace, error) {
 	path := namespacePath(name)
 	data, err := c.read(path)
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/drawbridge-mcp/drawbridge/host"
 	"github.com/drawbridge-mcp/drawbridge/host/audit"
 	"github.com/drawbridge-mcp/drawbridge/host/gate"
+	"github.com/drawbridge-mcp/drawbridge/registry"
 	"github.com/drawbridge-mcp/drawbridge/sandbox"
 	"github.com/drawbridge-mcp/drawbridge/test/harness"
 )
@@ -118,6 +119,35 @@ func TestCutOffAfterSending(t *testing.T) {
 	p := someone("next")
 	if res := begin(t.Context(), w, p, "puppet_touch", comment("next", write("12", "next"))).approve(p); res.Err != nil {
 		t.Errorf("the next call failed: %v", res.Err)
+	}
+}
+
+// A revocation ends a call under way. What was sent by it may have happened: the
+// caller and the audit log are told so, and nothing is sent again.
+func TestRevokedAfterSending(t *testing.T) {
+	w := puppet(t, harness.Options{}, puppetGrant{})
+	w.Site.Stall(true)
+	p := someone("ann")
+	call := sent(t.Context(), w, p, comment("revoked", write("12", "revoked")))
+	before := posted(w.Site, "POST", "/issues/")
+	if err := w.Maintainer.Revoke(t.Context(), w.Keys.Roles(), registry.Revocation{Artifacts: []string{hashOfModule(w, "puppet")}, Reason: "it leaks"}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Host.FetchRegistries(t.Context(), ""); err != nil {
+		t.Fatal(err)
+	}
+	res := call.result()
+	wantUnknown(t, w, res, "revoked")
+	if text := res.Err.Error(); !strings.Contains(text, "the request was sent, then: ") || !strings.Contains(text, `is revoked: "it leaks"`) {
+		t.Errorf("the caller is told %q", text)
+	}
+	again := w.CallAs(t.Context(), p, "puppet_touch", comment("revoked", write("12", "revoked")))
+	wantCode(t, again, abi.ErrUntrusted)
+	if n := posted(w.Site, "POST", "/issues/"); n != before {
+		t.Errorf("%d more requests were sent", n-before)
+	}
+	if rep, err := w.Audit.Verify(t.Context()); err != nil || len(rep.Problems) > 0 || rep.Open > 0 {
+		t.Errorf("the audit log is %+v, %v", rep, err)
 	}
 }
 
