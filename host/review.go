@@ -12,10 +12,10 @@ import (
 // another one, the worst first. Nothing is known about one that takes no place.
 func changesOf(rev registry.Review, settings map[string]string) []release.Change {
 	if rev.Previous == nil || rev.Entry == nil {
-		return nil
+		return []release.Change{}
 	}
 	plugin := rev.Entry.Plugin()
-	var list []release.Change
+	list := []release.Change{}
 	add := func(kind release.ChangeKind, format string, args ...any) {
 		list = append(list, release.Change{Kind: kind, Who: plugin, Text: fmt.Sprintf(format, args...)})
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/abi/release"
 	"github.com/drawbridge-mcp/drawbridge/registry"
 )
@@ -123,15 +124,23 @@ func (h *Host) installedNames(names []string) ([]string, error) {
 // nothing is to be done.
 func (h *Host) updating(u registry.Update, r *UpdateResult, dry bool) *updating {
 	*r = UpdateResult{Plugin: u.Entry.Plugin(), From: u.Entry.Version, Channel: channelName(u.Entry.Channel), State: UpdateCurrent, Changes: []release.Change{}}
-	if u.Err != nil {
-		r.fail(u.Err)
-		return nil
+	if u.Err == nil && u.Newer() {
+		return h.newer(u, r, dry)
 	}
-	if !u.Newer() {
-		return nil
+	err := u.Err
+	if stopped := h.catalog.Load().problems[r.Plugin]; stopped != nil && revoked(stopped.Reason) && (err == nil || errors.Is(err, abi.ErrUntrusted)) {
+		err = stopped // nothing newer mends it, and its hint says what does
 	}
+	if err != nil {
+		r.fail(err)
+	}
+	return nil
+}
+
+// newer is updating for a plugin that has a newer version.
+func (h *Host) newer(u registry.Update, r *UpdateResult, dry bool) *updating {
 	settings, err := h.allSettings(u.Review.Release, nil)
-	r.To, r.Changes = u.Review.Release.Version, orEmpty(changesOf(u.Review, settings))
+	r.To, r.Changes = u.Review.Release.Version, changesOf(u.Review, settings)
 	r.Asks = u.Review.Previous == nil || release.Asks(r.Changes)
 	switch {
 	case u.Entry.Pinned:

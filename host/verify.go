@@ -46,11 +46,27 @@ func (h *Host) Verify(ctx context.Context, names []string) ([]VerifiedPlugin, er
 		k.Checks = append(k.Checks, registry.Inspection{What: "machine code", Err: h.opts.Sandbox.Verify(k.Entry.Module.SHA256)})
 		for _, c := range k.Checks {
 			v.OK = v.OK && c.Err == nil
-			v.Checks = append(v.Checks, VerifyCheck{c.What, c.Err == nil, Mend(k.Entry, c)})
+			v.Checks = append(v.Checks, VerifyCheck{c.What, c.Err == nil, v.alike(Mend(k.Entry, c))})
 		}
 		list = append(list, v)
 	}
 	return list, nil
+}
+
+// alike gives a second check that finds a revocation the hint of the first one: one
+// command mends both.
+func (v VerifiedPlugin) alike(r *Refusal) *Refusal {
+	for _, c := range v.Checks {
+		if r != nil && revoked(r.Reason) && c.Refused != nil && revoked(c.Refused.Reason) {
+			r.Hint = c.Refused.Hint
+		}
+	}
+	return r
+}
+
+// revoked reports whether a reason is that the registry took something back.
+func revoked(r abi.Reason) bool {
+	return r == abi.ReasonArtifactRevoked || r == abi.ReasonKeyRevoked
 }
 
 // Mend is what an inspection found, with the command that mends it; nil if it found
@@ -59,7 +75,7 @@ func Mend(e registry.Entry, c registry.Inspection) *Refusal {
 	r := refusal(c.Err)
 	switch {
 	case r == nil || r.Hint != "" && c.What != "machine code":
-	case r.Reason == abi.ReasonArtifactRevoked, r.Reason == abi.ReasonKeyRevoked:
+	case revoked(r.Reason):
 		r.Hint = "drawbridge update " + e.Plugin() + ", or drawbridge remove " + e.Plugin()
 	case c.What == "signature" && !errors.Is(c.Err, abi.ErrUntrusted):
 		r.Hint = "drawbridge search --refresh"

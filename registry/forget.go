@@ -47,14 +47,15 @@ func (r Remembered) same(o Remembered) bool {
 	return there && r.ID == o.ID && r.Damaged == o.Damaged && slices.Equal(r.Before, o.Before)
 }
 
-// recordsOf names the files with what is remembered of an id.
+// recordsOf names the files with what is remembered of an id, or of all if it is
+// empty.
 func (c *Client) recordsOf(id string) (paths []string, err error) {
 	entries, err := os.ReadDir(c.removedDir())
 	if err != nil && !isMissing(err) {
 		return nil, fmt.Errorf("reading what is remembered of removed registries: %w", err)
 	}
 	for _, e := range entries {
-		if of, ok := removedID(e.Name()); ok && of == id {
+		if of, ok := removedID(e.Name()); ok && (id == "" || of == id) {
 			paths = append(paths, filepath.Join(c.removedDir(), e.Name()))
 		}
 	}

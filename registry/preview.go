@@ -31,20 +31,25 @@ func (c *Client) Preview(ctx context.Context, address string, pinned signing.Fin
 	if err := c.refuseAgain(from.url); err != nil {
 		return Previewed{}, err
 	}
-	dir, err := os.MkdirTemp("", "drawbridge-registry-")
-	if err != nil {
-		return Previewed{}, fmt.Errorf("making a scratch directory: %w", err)
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	probe := &Client{cfg: c.cfg} // it writes into dir alone
-	probe.cfg.Builtin, probe.cfg.Events = nil, Events{}
-	s, err := probe.fetchInto(ctx, dir, from, newState(from.url, pinned), (&arrival{client: probe}).hold)
+	s, err := c.probe(ctx, from, newState(from.url, pinned), false)
 	if err != nil {
 		return Previewed{}, askAgain(err)
 	}
 	seen := Previewed{Registry: s.registry()}
 	seen.Before, err = c.before(seen.ID)
 	return seen, err
+}
+
+// probe judges a registry as if it were added, and keeps nothing of it.
+func (c *Client) probe(ctx context.Context, from address, first *state, unattended bool) (*state, error) {
+	dir, err := os.MkdirTemp("", "drawbridge-registry-")
+	if err != nil {
+		return nil, fmt.Errorf("making a scratch directory: %w", err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	quiet := &Client{cfg: c.cfg} // it writes into dir alone
+	quiet.cfg.Builtin, quiet.cfg.Events = nil, Events{}
+	return quiet.fetchInto(ctx, dir, from, first, (&arrival{client: quiet, unattended: unattended}).hold)
 }
 
 // before tells what was added under an id before and removed.

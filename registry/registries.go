@@ -259,7 +259,7 @@ func (c *Client) registryState(id string) (*state, string, error) {
 		return nil, "", err
 	}
 	return nil, "", abi.Errorf(abi.ErrNotFound, "", "no registry %q is added", id).
-		WithHint("drawbridge registry add URL FINGERPRINT")
+		WithHint("drawbridge registry list")
 }
 
 // Registry returns the registry with an id. The error is abi.ErrNotFound if none is

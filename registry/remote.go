@@ -216,10 +216,10 @@ func fetchFailure(ge *gitError, from address) error {
 	switch {
 	case says("could not read Username", "could not read Password", "terminal prompts disabled"):
 		return abi.Errorf(abi.ErrForbidden, "fetch", "registry %q asks who you are, and git has no credential helper that knows: %w", from.url, ge).
-			WithHint("git ls-remote %s in a terminal, with a credential helper set (git help credentials)", from.url)
+			WithHint("git ls-remote %s, in a terminal, with a credential helper set (git help credentials)", from.url)
 	case says("Authentication failed", "returned error: 401", "returned error: 403"):
 		return abi.Errorf(abi.ErrForbidden, "fetch", "registry %q refuses what git's credential helper says: %w", from.url, ge).
-			WithHint("git ls-remote %s in a terminal", from.url)
+			WithHint("git ls-remote %s", from.url)
 	case says("Host key verification failed", "REMOTE HOST IDENTIFICATION HAS CHANGED"):
 		return refuseFor(ge, abi.ReasonUnknownKey, nil, "the host key of %q is not among your known hosts", from.url).
 			WithHint("ssh to the host once, and compare its fingerprint with what its owner told you")
@@ -234,7 +234,7 @@ func fetchFailure(ge *gitError, from address) error {
 			WithHint("git config --global http.%s.sslCAInfo FILE", from.url)
 	}
 	return abi.Errorf(abi.ErrNotFound, "fetch", "registry %q can't be fetched: %w", from.url, ge).
-		WithHint("git ls-remote %s in a terminal", from.url)
+		WithHint("git ls-remote %s", from.url)
 }
 
 // rejected reports whether git itself found the objects bad.

@@ -64,23 +64,17 @@ func (c *Client) removedPath(id string, pinned signing.Fingerprint) string {
 // tombstones reads those of an id, or all of them if id is empty, the last removed
 // first. One that can't be read comes back as an error beside the others.
 func (c *Client) tombstones(id string) ([]*tombstone, error) {
-	entries, err := os.ReadDir(c.removedDir())
-	if isMissing(err) {
-		return nil, nil
-	}
+	paths, err := c.recordsOf(id)
 	if err != nil {
-		return nil, fmt.Errorf("reading what is remembered of removed registries: %w", err)
+		return nil, err
 	}
 	var list []*tombstone
 	var bad []error
-	for _, e := range entries {
-		of, ok := removedID(e.Name())
-		if !ok || id != "" && of != id {
-			continue
-		}
-		t, err := readTombstone(filepath.Join(c.removedDir(), e.Name()))
+	for _, path := range paths {
+		of, _ := removedID(filepath.Base(path))
+		t, err := readTombstone(path)
 		if err == nil && t.State.Registry != of {
-			err = malformed(e.Name(), "it is about registry %q", t.State.Registry)
+			err = malformed(path, "it is about registry %q", t.State.Registry)
 		}
 		if err != nil {
 			bad = append(bad, damagedTombstone(of, err))
@@ -172,12 +166,12 @@ func (c *Client) bury(s *state, carried bool) error {
 // roomFor refuses a removal that would need one record too many. What programs
 // carried makes room itself: the oldest of it goes.
 func (c *Client) roomFor(id string, carried bool) error {
-	entries, err := os.ReadDir(c.removedDir())
+	records, err := c.recordsOf("")
 	if err != nil {
-		return fmt.Errorf("remembering what was seen: %w", err)
+		return err
 	}
-	if !carried && len(entries) >= maxRemoved {
-		return abi.Errorf(abi.ErrLimitExceeded, "", "%d removed registries are remembered, and no more fit", len(entries)).
+	if !carried && len(records) >= maxRemoved {
+		return abi.Errorf(abi.ErrLimitExceeded, "", "%d removed registries are remembered, and no more fit", len(records)).
 			WithHint("drawbridge registry list --removed, then drawbridge registry remove REGISTRY --forget for one that nobody needs, or %s itself", id)
 	}
 	if !carried {

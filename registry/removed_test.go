@@ -44,6 +44,11 @@ func TestRemovedRegistryIsNotRolledBack(t *testing.T) {
 	f.must(c.RemoveRegistry("main"))
 	for name, add := range map[string]func() error{
 		"sync": func() error { return f.syncWith(WithMirrors(t.Context(), mirrors), c, data, sig) },
+		"sync --dry-run": func() error {
+			l, err := ParseTeamLock(data)
+			f.must(err)
+			return c.CheckRegistry(WithMirrors(t.Context(), mirrors), l.Registries[0])
+		},
 		"add": func() error {
 			_, err := c.AddRegistry(t.Context(), old, f.owner.Fingerprint())
 			return err
@@ -156,7 +161,13 @@ func TestRemovedOtherOwner(t *testing.T) {
 	one := TeamRegistry{"main", serveGit(t, f.origin).URL + "/origin.git", f.owner.Fingerprint()}
 	two := TeamRegistry{"main", serveGit(t, g.origin).URL + "/other.git", g.owner.Fingerprint()}
 	f.must(f.client.RemoveRegistry("main"))
-	wantRefused(t, f.client.EnsureRegistry(t.Context(), two), abi.ReasonUnknownKey, f.owner, f.owner2)
+	for _, err := range []error{f.client.EnsureRegistry(t.Context(), two), f.client.CheckRegistry(t.Context(), two)} {
+		wantRefused(t, err, abi.ReasonUnknownKey, f.owner, f.owner2)
+	}
+	f.must(f.client.CheckRegistry(t.Context(), one))
+	if list, err := f.client.Removed(); err != nil || len(list) != 1 {
+		t.Errorf("a check takes something away: %+v, %v", list, err)
+	}
 	f.now = f.now.Add(time.Minute)
 	_, err := f.client.AddRegistry(t.Context(), g.origin, g.owner.Fingerprint())
 	f.must(err)

@@ -67,24 +67,30 @@ func (c *Client) EnsureRegistry(ctx context.Context, want TeamRegistry) error {
 		if err != nil || known {
 			return err
 		}
-		from, elsewhere, err := newSource(ctx, want)
+		from, first, err := newSource(ctx, want)
 		if err != nil {
 			return err
 		}
-		first := newState(want.URL, want.Pinned)
-		first.Registry, first.Elsewhere = want.ID, elsewhere
 		_, err = c.addRegistry(ctx, from, first, &arrival{client: c, unattended: true})
 		return err
 	})
 }
 
-// CheckRegistry says why EnsureRegistry would refuse a registry before it fetches
-// anything. It changes nothing.
+// CheckRegistry says why EnsureRegistry would refuse a registry. It changes nothing,
+// and fetches only what was removed here before, to hold it to what was seen.
 func (c *Client) CheckRegistry(ctx context.Context, want TeamRegistry) error {
 	known, err := c.isRegistry(want)
-	if err == nil && !known {
-		_, _, err = newSource(ctx, want)
+	if err != nil || known {
+		return err
 	}
+	from, first, err := newSource(ctx, want)
+	if err != nil {
+		return err
+	}
+	if before, err := c.tombstones(want.ID); err != nil || len(before) == 0 {
+		return err
+	}
+	_, err = c.probe(ctx, from, first, true)
 	return err
 }
 
@@ -104,19 +110,21 @@ func (c *Client) isRegistry(want TeamRegistry) (bool, error) {
 	return true, nil
 }
 
-// newSource says where a registry of a lock file is fetched from now, and whether
-// its own address is a path of the machine on which the lock file was made.
-func newSource(ctx context.Context, want TeamRegistry) (from address, elsewhere bool, err error) {
+// newSource says where a registry of a lock file is fetched from now, and what is
+// known of it: its own address may be a path of the machine on which the file was made.
+func newSource(ctx context.Context, want TeamRegistry) (from address, first *state, err error) {
 	home, err := parseAddress(want.URL)
 	if err != nil {
-		return from, false, err
+		return from, nil, err
 	}
-	if elsewhere = home.via == fromFile; elsewhere && mirrorsOf(ctx) == "" {
-		return from, true, abi.Errorf(abi.ErrForbidden, "sync", "the lock file has registry %q at %q, a path of a machine, and you have not named it", want.ID, want.URL).
+	first = newState(want.URL, want.Pinned)
+	first.Registry = want.ID // another one is refused
+	if first.Elsewhere = home.via == fromFile; first.Elsewhere && mirrorsOf(ctx) == "" {
+		return from, nil, abi.Errorf(abi.ErrForbidden, "sync", "the lock file has registry %q at %q, a path of a machine, and you have not named it", want.ID, want.URL).
 			WithHint("drawbridge registry add %s %s", want.URL, want.Pinned)
 	}
 	from, err = sourceOf(ctx, want.ID, want.URL)
-	return from, elsewhere, err
+	return from, first, err
 }
 
 // SetRegistryURL fetches a registry from another address from now on, such as a

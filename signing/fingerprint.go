@@ -2,6 +2,7 @@ package signing
 
 import (
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -41,6 +42,9 @@ func (f Fingerprint) Grouped() string {
 
 func (f Fingerprint) check() error {
 	if len(f) != 40 && len(f) != 64 {
+		if len(f) == 1 {
+			return errors.New("has 1 character, want the full 40 or 64 hexadecimal digits")
+		}
 		return fmt.Errorf("has %d characters, want the full 40 or 64 hexadecimal digits", len(f))
 	}
 	for _, c := range []byte(f) {

@@ -30,14 +30,14 @@ type Ring struct {
 // file. The errors are like Verify's.
 func ReadRing(file []byte) (Ring, error) {
 	if len(file) > MaxKeyringFile {
-		return Ring{}, refuse(DetailTooLarge, "keyring file of %d bytes, the limit is %d", len(file), MaxKeyringFile)
+		return Ring{}, tooLarge("keyring file", MaxKeyringFile)
 	}
 	raw, err := dearmorBlocks(file, armorPublicKey)
 	if err != nil {
 		return Ring{}, err
 	}
 	if len(raw) > MaxKeyring {
-		return Ring{}, refuse(DetailTooLarge, "certificates of %d bytes, the limit is %d", len(raw), MaxKeyring)
+		return Ring{}, tooLarge("certificates", MaxKeyring)
 	}
 	parts, err := splitCertificates(raw)
 	if err != nil {

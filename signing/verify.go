@@ -123,11 +123,11 @@ func Verify(data, file []byte, trust Trust) (Verdict, error) {
 func checkSizes(data, file []byte, trust Trust) error {
 	switch {
 	case len(file) > MaxSignatureFile:
-		return refuse(DetailTooLarge, "signature file of %d bytes, the limit is %d", len(file), MaxSignatureFile)
+		return tooLarge("signature file", MaxSignatureFile)
 	case len(trust.Certificates) > MaxKeyring:
-		return refuse(DetailTooLarge, "certificates of %d bytes, the limit is %d", len(trust.Certificates), MaxKeyring)
+		return tooLarge("certificates", MaxKeyring)
 	case len(data) > MaxData:
-		return refuse(DetailTooLarge, "signed file of %d bytes, the limit is %d", len(data), MaxData)
+		return tooLarge("signed file", MaxData)
 	}
 	return nil
 }

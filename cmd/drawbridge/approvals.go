@@ -36,6 +36,7 @@ It needs a terminal that no connected MCP client started.`,
 			}
 			if list || a.json {
 				a.show(approvalsResult{waiting}, func(w io.Writer) { listApprovals(w, waiting) })
+				a.ifNone(len(waiting), "nothing waits")
 				return nil
 			}
 			return a.decide(cmd.Context(), waiting)
@@ -46,10 +47,11 @@ It needs a terminal that no connected MCP client started.`,
 }
 
 func listApprovals(w io.Writer, list []control.Approval) {
-	row(w, "ID", "STATE", "CLIENT", "TOOL", "ACCOUNT", "ENDS")
+	t := table{head: []any{"ID", "STATE", "CLIENT", "TOOL", "ACCOUNT", "ENDS"}}
 	for _, p := range list {
-		row(w, p.ID, p.State, p.Principal, p.Tool, p.Account, p.Ends.Format(time.TimeOnly))
+		t.row(p.ID, p.State, p.Principal, p.Tool, p.Account, p.Ends.Local().Format(time.TimeOnly))
 	}
+	t.write(w)
 }
 
 // decide goes through what waits.

@@ -35,11 +35,13 @@ func (a *app) auditCmd() *cobra.Command {
 				return err
 			}
 			a.show(auditResult{list}, func(w io.Writer) {
-				row(w, "TIME", "ID", "CLIENT", "WHAT", "", "OUTCOME")
+				t := table{head: []any{"TIME", "ID", "CLIENT", "WHAT", "", "OUTCOME"}}
 				for _, r := range list {
-					row(w, r.At.Local().Format(time.DateTime), r.ID, r.Client, r.Kind, what(r), outcome(r))
+					t.row(r.At.Local().Format(time.DateTime), r.ID, r.Client, r.Kind, what(r), outcome(r))
 				}
+				t.write(w)
 			})
+			a.ifNone(len(list), "no row of that kind")
 			return nil
 		},
 	}

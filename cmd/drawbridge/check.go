@@ -34,19 +34,21 @@ goes on if its check passes.`,
 				}
 			}
 			a.show(connectorsResult{list}, func(w io.Writer) { printHealth(w, list) })
+			a.ifNone(len(list), noneInstalled)
 			return a.told(healthError(list))
 		},
 	}
 }
 
 func printHealth(w io.Writer, list []host.ConnectorHealth) {
-	row(w, "CONNECTOR", "STATE")
+	t := table{head: []any{"CONNECTOR", "STATE"}}
 	for _, c := range list {
-		row(w, c.Connector, healthDetail(c))
+		t.row(c.Connector, healthDetail(c))
 		if c.Error != nil && c.Error.Hint != "" {
-			row(w, "", "hint: "+c.Error.Hint)
+			t.row("", "hint: "+c.Error.Hint)
 		}
 	}
+	t.write(w)
 }
 
 // healthDetail says in a line how a connector is.

@@ -79,11 +79,13 @@ func (a *app) clientsListCmd() *cobra.Command {
 				return err
 			}
 			a.show(clientsResult{list}, func(w io.Writer) {
-				row(w, "CLIENT", "ADDED", "MAY ASK")
+				t := table{head: []any{"CLIENT", "ADDED", "MAY ASK"}}
 				for _, c := range list {
-					row(w, c.Name, c.Added.Format("2006-01-02 15:04"), yesNo(c.MayAsk))
+					t.row(c.Name, moment(c.Added), yesNo(c.MayAsk))
 				}
+				t.write(w)
 			})
+			a.ifNone(len(list), "no client is registered yet: drawbridge clients add NAME")
 			return nil
 		},
 	}

@@ -192,11 +192,11 @@ func checkTrust(ctx context.Context, dirs platform.Dirs) []finding {
 	for _, r := range list {
 		switch {
 		case now.Before(r.NotBefore()):
-			clock = verdict("clock", "", clockFault(now, fmt.Sprintf("the snapshot of registry %q is from %s or later", r.ID, r.NotBefore().Format(time.DateTime))))
+			clock = verdict("clock", "", clockFault(now, fmt.Sprintf("the snapshot of registry %q is from %s or later", r.ID, r.NotBefore().Local().Format(time.DateTime))))
 		case r.Builtin:
 			found = append(found, verdict("registry "+r.ID, fmt.Sprintf("snapshot %d, carried by this program", r.Snapshot), nil))
 		case !now.Before(r.Expires):
-			err := abi.Errorf(abi.ErrUntrusted, "", "snapshot %d of registry %q expired at %s: nothing new can be installed from it until there is a newer one, which its maintainer signs", r.Snapshot, r.ID, r.Expires.Format(time.DateTime)).
+			err := abi.Errorf(abi.ErrUntrusted, "", "snapshot %d of registry %q expired at %s: nothing new can be installed from it until there is a newer one, which its maintainer signs", r.Snapshot, r.ID, r.Expires.Local().Format(time.DateTime)).
 				WithHint("drawbridge search")
 			found = append(found, verdict("registry "+r.ID, "", err))
 		default:
@@ -242,7 +242,7 @@ func checkClock(ctx context.Context, dirs platform.Dirs, now time.Time) finding 
 	defer func() { _ = log.Close() }()
 	last, err := log.List(ctx, audit.Filter{Limit: 1})
 	if err == nil && len(last) == 1 && last[0].At.After(now.Add(maxClockSkew)) {
-		return verdict("clock", "", clockFault(now, "the last row of the audit log is of "+last[0].At.Format(time.DateTime)))
+		return verdict("clock", "", clockFault(now, "the last row of the audit log is of "+last[0].At.Local().Format(time.DateTime)))
 	}
 	return verdict("clock", detail, nil)
 }

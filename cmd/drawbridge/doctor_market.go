@@ -44,7 +44,7 @@ func checkMarket(ctx context.Context, dirs platform.Dirs, found []finding) []fin
 // snapshotDetail says how long a snapshot is good, and whether somebody forgot to
 // renew it.
 func snapshotDetail(r registry.Registry, now time.Time) string {
-	detail := fmt.Sprintf("snapshot %d, good until %s", r.Snapshot, r.Expires.Format(time.DateTime))
+	detail := fmt.Sprintf("snapshot %d, good until %s", r.Snapshot, r.Expires.Local().Format(time.DateTime))
 	if r.Expires.Sub(now) < renewal {
 		detail += ": nothing new can be installed after that unless its maintainer signs a newer one (drawbridge registry refresh)"
 	}

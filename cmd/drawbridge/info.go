@@ -129,7 +129,7 @@ func (p printer) head(d host.PluginDetails) {
 	p.pair("homepage", d.Homepage)
 	p.pair("source", d.Source)
 	if d.Module > 0 {
-		p.pair("module", fmt.Sprintf("%.1f MiB", float64(d.Module)/(1<<20)))
+		p.pair("module", size(d.Module))
 	}
 }
 
@@ -207,6 +207,17 @@ func (p printer) history(d host.PluginDetails) {
 		lines = append(lines, fmt.Sprintf("and %d older versions", d.Older))
 	}
 	p.section("history", lines)
+}
+
+// size is a number of bytes for a person.
+func size(n int64) string {
+	switch {
+	case n < 1<<10:
+		return plural(int(n), "byte")
+	case n < 1<<20:
+		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+	}
+	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
 }
 
 func day(t time.Time) string { return t.UTC().Format(time.DateOnly) }

@@ -75,10 +75,11 @@ func (a *app) keyListCmd() *cobra.Command {
 				list = append(list, k)
 			}
 			a.show(keysResult{list}, func(w io.Writer) {
-				row(w, "FINGERPRINT", "KIND", "STATE", "USER ID")
+				t := table{head: []any{"FINGERPRINT", "KIND", "STATE", "USER ID"}}
 				for _, k := range list {
-					row(w, k.Fingerprint, k.kind(), k.state(), strings.Join(k.UserIDs, ", "))
+					t.row(k.Fingerprint, k.kind(), k.state(), strings.Join(k.UserIDs, ", "))
 				}
+				t.write(w)
 			})
 			a.ifNone(len(entries), "no key yet: drawbridge key new --user-id NAME, or drawbridge key import FILE")
 			return nil

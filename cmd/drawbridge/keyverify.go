@@ -3,13 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
-	"github.com/drawbridge-mcp/drawbridge/host/platform"
 	"github.com/drawbridge-mcp/drawbridge/signing"
 )
 
@@ -78,43 +76,23 @@ func (a *app) verifySignature(p verifyPlan, file string) error {
 	if err != nil {
 		return err
 	}
-	signature, err := readRegular("signature", p.signature, signing.MaxSignatureFile)
-	if err != nil {
+	in := judging{file: judgedFile{what: "file", path: file}, signature: judgedFile{what: "signature", path: p.signature}}
+	if in.signature.text, err = readRegular("signature", p.signature, signing.MaxSignatureFile); err != nil {
 		return err
 	}
-	data, err := readRegular("file", file, signing.MaxData)
-	if err != nil {
+	if in.file.text, err = readRegular("file", file, signing.MaxData); err != nil {
 		return err
 	}
-	trust := signing.Trust{Mode: mode, Now: at}
 	for _, path := range p.keyrings {
-		text, err := readRegular("keyring", path, signing.MaxKeyringFile)
-		if err != nil {
+		k := judgedFile{what: "keyring", path: path}
+		if k.text, err = readRegular("keyring", path, signing.MaxKeyringFile); err != nil {
 			return err
 		}
-		ring, err := signing.ReadRing(text)
-		if err != nil {
-			return a.sayVerdict(trust, signing.Verdict{}, inKeyring(path, text, err))
-		}
-		trust.Certificates = append(trust.Certificates, ring.Raw...)
-		trust.Fingerprints = append(trust.Fingerprints, ring.Fingerprints()...)
+		in.keyrings = append(in.keyrings, k)
 	}
-	verdict, err := signing.Verify(data, signature, trust)
+	trust := signing.Trust{Mode: mode, Now: at}
+	verdict, err := in.judge(&trust)
 	return a.sayVerdict(trust, verdict, err)
-}
-
-// inKeyring is a refusal of a keyring file that says which one it is.
-func inKeyring(path string, text []byte, err error) error {
-	e, ok := errors.AsType[*abi.Error](inFile("keyring", path, err))
-	if !ok || !signing.IsSecretKey(text) {
-		return e
-	}
-	e.Msg += ": it is a secret key, and a keyring holds certificates"
-	cert := certificateBeside(path)
-	if info, err := os.Stat(cert); err == nil && info.Mode().IsRegular() && cert != path {
-		return e.WithHint("--keyring %s", platform.ShellQuote(cert))
-	}
-	return e.WithHint("drawbridge key show %s > %s.asc, and --keyring %s.asc", platform.ShellQuote(path), platform.ShellQuote(path), platform.ShellQuote(path))
 }
 
 // sayVerdict prints a verdict, and returns the refusal as one that was said.

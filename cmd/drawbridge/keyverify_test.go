@@ -163,8 +163,8 @@ func TestKeyVerifyFiles(t *testing.T) {
 		"unknown mode":               {append([]string{"--keyring", edFile, "--mode", "strict"}, good...), 2, `--mode "strict"`},
 		"moment of another form":     {append([]string{"--keyring", edFile, "--at", "yesterday"}, good...), 2, `--at "yesterday"`},
 		"moment without a time zone": {append([]string{"--keyring", edFile, "--at", "2026-11-30T12:00:00"}, good...), 2, "--at"},
-		"no keyring flag":            {good, 2, `"keyring"`},
-		"no signature flag":          {[]string{"--keyring", edFile, data}, 2, `"signature"`},
+		"no keyring flag":            {good, 2, "--keyring is needed"},
+		"no signature flag":          {[]string{"--keyring", edFile, data}, 2, "--signature is needed"},
 		"no argument":                {[]string{"--keyring", edFile, "--signature", sig}, 2, "key verify takes FILE"},
 		"two arguments":              {append(good, "--keyring", edFile, data), 2, "key verify takes FILE"},
 		"before the signature":       {append([]string{"--keyring", edFile, "--at", "2001-01-01"}, good...), 5, "signature-from-the-future"},
@@ -203,6 +203,59 @@ func TestKeyVerifyNamesTheKeyring(t *testing.T) {
 		}
 		if got := said["hint"].(string); (hint == "") != (got == "") || !strings.Contains(got, hint) {
 			t.Errorf("%s: hint %q, want %q", name, got, hint)
+		}
+	}
+}
+
+// A refusal names the file that is at fault, whichever that is, what it is instead,
+// and where two were given for each other how they belong.
+func TestKeyVerifyNamesTheFile(t *testing.T) {
+	now, _ := keyVectors(t)
+	dir := t.TempDir()
+	vector := func(name string) string {
+		data, err := os.ReadFile(filepath.Join(vectorDir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	sig, cert, data := vector("g-ed25519.sig"), vector("g-ed25519.pgp"), vector("data.json")
+	signed := "-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA256\n\nx\n-----BEGIN PGP SIGNATURE-----\n\n-----END PGP SIGNATURE-----\n"
+	for name, text := range map[string]string{
+		"sig": sig, "ring": cert, "file": data, "empty": "", "blank": "\n", "text": "hello\n", "half.sig": sig[:40], "half.asc": "-----BEGIN PGP SIGNATURE-----\n\nwn", "half.ring": cert[:20],
+		"clear": signed, "big": strings.Repeat("x", signing.MaxSignatureFile+9), "key": "-----BEGIN PGP PRIVATE KEY BLOCK-----\n\n-----END PGP PRIVATE KEY BLOCK-----\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct{ ring, sig, file, reason, message, hint string }{
+		{"ring", "empty", "file", "malformed", `signature "empty": it is empty`, ""},
+		{"ring", "blank", "file", "malformed", `signature "blank": it is empty`, ""},
+		{"ring", "text", "file", "malformed", `signature "text": it is no OpenPGP file`, ""},
+		{"ring", "half.sig", "file", "malformed", `signature "half.sig": it is cut off`, ""},
+		{"ring", "half.asc", "file", "malformed", `signature "half.asc": it is cut off`, ""},
+		{"ring", "clear", "file", "not-a-detached-signature", `signature "clear": it is a clearsigned document`, "gpg --armor --detach-sign file"},
+		{"ring", "big", "file", "too-large", `signature "big": signature file of more than 131072 bytes`, ""},
+		{"ring", "ring", "file", "not-a-detached-signature", `signature "ring": it is a certificate`, ""},
+		{"ring", "key", "file", "malformed", `signature "key": it is a secret key`, ""},
+		{"ring", "file", "sig", "malformed", `signature "file": it is no OpenPGP file`, "drawbridge key verify --keyring ring --signature sig file"},
+		{"sig", "ring", "file", "not-a-detached-signature", `signature "ring": it is a certificate`, "drawbridge key verify --keyring ring --signature sig file"},
+		{"empty", "sig", "file", "unknown-signer", `keyring "empty": it is empty`, ""},
+		{"text", "sig", "file", "malformed", `keyring "text": it is no OpenPGP file`, ""},
+		{"half.ring", "sig", "file", "malformed", `keyring "half.ring": it is cut off`, ""},
+		{"sig", "sig", "file", "no-self-signature", `keyring "sig": it is a signature`, ""},
+		{"clear", "sig", "file", "not-a-detached-signature", `keyring "clear": it is a clearsigned document`, ""},
+		{"file", "sig", "ring", "malformed", `keyring "file": it is no OpenPGP file`, "drawbridge key verify --keyring ring --signature sig file"},
+		{"text", "empty", "file", "malformed", `keyring "text": it is no OpenPGP file`, ""},
+		{"empty", "text", "file", "malformed", `signature "text": it is no OpenPGP file`, ""},
+		{"ring", "sig", "text", "bad-signature", "bad signature by 53e186bf5914bd2cd0fdf536c511333a31fcd82c", ""},
+	} {
+		t.Chdir(dir)
+		code, said, _ := judged(t, "--at", now, "--keyring", c.ring, "--signature", c.sig, c.file)
+		message, _ := said["message"].(string)
+		if code != exitUntrusted || said["reason"] != c.reason || !strings.Contains(message, c.message) || said["hint"] != c.hint {
+			t.Errorf("%s, %s, %s: exit code %d, %v, want %s, %s, %s", c.ring, c.sig, c.file, code, said, c.reason, c.message, c.hint)
 		}
 	}
 }

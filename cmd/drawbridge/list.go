@@ -30,6 +30,7 @@ func (a *app) listCmd() *cobra.Command {
 			if err := a.call(cmd.Context(), "plugins.list", struct{}{}, &list); err != nil {
 				return err
 			}
+			other := len(list)
 			if !all {
 				list = slices.DeleteFunc(list, func(p listedPlugin) bool { return !isConnector(p.PluginInfo) })
 			}
@@ -42,7 +43,16 @@ func (a *app) listCmd() *cobra.Command {
 					list[i].Settings = append([]host.SettingInfo{}, set[list[i].Name]...)
 				}
 			}
-			a.show(pluginsResult{list}, func(w io.Writer) { printPlugins(w, list, all) })
+			a.show(pluginsResult{list}, func(w io.Writer) {
+				if len(list) > 0 {
+					printPlugins(w, list, all)
+				}
+			})
+			if other > 0 {
+				a.ifNone(len(list), "no connector is installed; drawbridge list --all shows the other kinds of plugin")
+			} else {
+				a.ifNone(len(list), noneInstalled)
+			}
 			for _, p := range list {
 				for _, n := range p.Notices {
 					a.note("%s: %s", redact.Visible(p.Name), redact.Visible(n))
@@ -51,7 +61,7 @@ func (a *app) listCmd() *cobra.Command {
 					a.note("%s: %s", redact.Visible(p.Name), redact.Visible(p.Error.Why))
 				}
 				if p.Error != nil && p.Error.Hint != "" {
-					a.note("%s: %s", redact.Visible(p.Name), redact.Visible(p.Error.Hint))
+					a.note("%s: hint: %s", redact.Visible(p.Name), redact.Visible(p.Error.Hint))
 				}
 			}
 			return nil

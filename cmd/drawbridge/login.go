@@ -75,7 +75,8 @@ too; without it, the site may sign in again through them by itself.`,
 // credentials asks for name and password; neither may stand on a command line.
 func (a *app) credentials(cmd *cobra.Command, p *control.LoginParams) error {
 	if a.terminal() == nil {
-		return abi.Errorf(abi.ErrInvalidArgs, "login", "name and password are asked for on a terminal, and standard input is none")
+		return abi.Errorf(abi.ErrInvalidArgs, "login", "name and password are asked for on a terminal, and standard input is none").
+			WithHint("the same command, typed in a terminal")
 	}
 	fmt.Fprint(a.stderr, "name: ")
 	name, err := a.line(cmd.Context())

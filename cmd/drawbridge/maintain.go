@@ -132,7 +132,7 @@ func (a *app) showRefreshed(ctx context.Context, m *registry.Maintainer, dir str
 		if !done {
 			state = "needs no new snapshot yet"
 		}
-		row(w, fmt.Sprintf("%s %s: version %d, good until %s", dir, state, now.Version, now.Expires.Local().Format("2006-01-02 15:04")))
+		row(w, fmt.Sprintf("%s %s: version %d, good until %s", dir, state, now.Version, moment(now.Expires.Time)))
 	})
 	if time.Until(root.Expires.Time) < rootNotice {
 		a.note("the root expires at %s, and then nothing is installed any more: drawbridge registry rotate %s", root.Expires.Local().Format("2006-01-02"), dir)

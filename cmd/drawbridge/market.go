@@ -119,6 +119,9 @@ func (a *app) noteSearch(ctx context.Context, res host.SearchResult) error {
 	return nil
 }
 
+// noneInstalled is what a home without any plugin needs.
+const noneInstalled = "nothing is installed: drawbridge search, then drawbridge install NAMESPACE/NAME"
+
 // noneTrusted is what a home without any registry needs.
 const noneTrusted = "no registry is trusted yet: drawbridge registry add URL FINGERPRINT"
 
@@ -148,6 +151,7 @@ could not be looked up, and with 5 if something installed is revoked.`,
 			if err := a.call(cmd.Context(), "plugins.outdated", struct{}{}, &list); err != nil {
 				return err
 			}
+			installed := len(list)
 			list = slices.DeleteFunc(list, func(o host.OutdatedPlugin) bool {
 				return !o.Outdated && o.Yanked == "" && o.Revoked == nil && o.Problem == nil
 			})
@@ -159,12 +163,17 @@ could not be looked up, and with 5 if something installed is revoked.`,
 			for _, o := range list {
 				if o.Revoked != nil {
 					a.note("%s: %s", redact.Visible(o.Name), redact.Visible(o.Revoked.Why))
+					a.note("%s: hint: drawbridge list says what mends it", redact.Visible(o.Name))
 				}
 				if o.Problem != nil {
 					a.note("%s: %s", redact.Visible(o.Name), redact.Visible(o.Problem.Why))
 				}
 			}
-			a.ifNone(len(list), "everything that is installed is the newest")
+			if installed == 0 {
+				a.note(noneInstalled)
+			} else {
+				a.ifNone(len(list), "everything that is installed is the newest")
+			}
 			switch {
 			case slices.ContainsFunc(list, func(o host.OutdatedPlugin) bool { return o.Revoked != nil }):
 				return errSaidUntrusted
@@ -239,7 +248,7 @@ command mends it.`,
 					bad++
 				}
 			}
-			a.ifNone(len(list), "nothing is installed")
+			a.ifNone(len(list), noneInstalled)
 			if bad > 0 {
 				a.note("%d of %d plugins are not what was verified", bad, len(list))
 				return errSaidUntrusted

@@ -190,9 +190,16 @@ func TestWhatWasTakenBack(t *testing.T) {
 	if code != 5 || len(list) != 1 || list[0].Revoked == nil || list[0].Revoked.Reason != "artifact_revoked" {
 		t.Errorf("outdated: %d\n%s", code, out)
 	}
+	const mends = "drawbridge remove acme/sample, and ask the owner of registry team"
 	out, _, code = h.try("verify")
-	if code != 5 || !strings.Contains(out, "it leaks") || !strings.Contains(out, "hint: drawbridge remove acme/sample, and ask the owner of registry team") {
-		t.Errorf("verify: %d\n%s", code, out)
+	if code != 5 || !strings.Contains(out, "it leaks") || strings.Count(out, "hint: ") != strings.Count(out, "hint: "+mends) {
+		t.Errorf("verify, with hints that differ: %d\n%s", code, out)
+	}
+	if out, msg, code := h.try("update"); code != 5 || !strings.Contains(out, "it leaks") || !strings.Contains(msg, "hint: "+mends) {
+		t.Errorf("an update of what is revoked, where nothing is newer: %d\n%s%s", code, out, msg)
+	}
+	if _, msg, _ := h.try("list"); !strings.Contains(msg, "acme/sample: hint: "+mends) {
+		t.Errorf("list: %s", msg)
 	}
 	if out := h.run("info", "sample"); !strings.Contains(out, "REFUSED (artifact_revoked)") || !strings.Contains(out, "sample_touch: Touch") {
 		t.Errorf("info prints\n%s", out)

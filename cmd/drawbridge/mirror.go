@@ -82,7 +82,7 @@ func readLockFile(path string) (*registry.TeamLock, error) {
 }
 
 func printMirror(w io.Writer, dir string, r registry.MirrorReport) {
-	fmt.Fprintf(w, "%s: registry %s, snapshot %d, good until %s\n", dir, r.Registry, r.Snapshot, r.Expires.Format("2006-01-02 15:04"))
+	fmt.Fprintf(w, "%s: registry %s, snapshot %d, good until %s\n", dir, r.Registry, r.Snapshot, moment(r.Expires.Time))
 	fmt.Fprintf(w, "%s, %d of them fetched now (%.1f MB)\n", plural(r.Modules, "module"), r.Fetched, float64(r.Bytes)/1e6)
 	for _, s := range r.Skipped {
 		row(w, "left out: "+s)

@@ -64,7 +64,7 @@ and the command ends with an error.`,
 }
 
 func printFetched(w io.Writer, list []host.FetchedRegistry) {
-	row(w, "REGISTRY", "SNAPSHOT", "EXPIRES", "STATE")
+	t := table{head: []any{"REGISTRY", "SNAPSHOT", "EXPIRES", "STATE"}}
 	for _, r := range list {
 		state := "ok"
 		switch {
@@ -73,8 +73,17 @@ func printFetched(w io.Writer, list []host.FetchedRegistry) {
 		case r.Expired:
 			state = "expired: what is installed works, nothing new is installed"
 		}
-		row(w, r.ID, r.Snapshot, r.Expires.Format("2006-01-02 15:04"), state)
+		t.row(r.ID, r.Snapshot, expiry(r.RegistryInfo), state)
 	}
+	t.write(w)
+}
+
+// expiry says when a registry's snapshot expires.
+func expiry(r host.RegistryInfo) string {
+	if r.Builtin {
+		return "with the program"
+	}
+	return moment(r.Expires)
 }
 
 // fetchProblem is the first registry's that could not be fetched.

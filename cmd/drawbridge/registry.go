@@ -84,14 +84,14 @@ func (a *app) registryListCmd() *cobra.Command {
 				}
 				row(w, "REGISTRY", "FINGERPRINT", "SNAPSHOT", "EXPIRES", "URL")
 				for _, r := range list {
-					expires, where := r.Expires.Format("2006-01-02 15:04"), r.URL
+					where := r.URL
 					switch {
 					case r.Builtin:
-						expires, where = "with the program", "carried by this program"
+						where = "carried by this program"
 					case r.Elsewhere:
 						where += " (of another machine: registry set-url gives it an address)"
 					}
-					row(w, r.ID, r.Fingerprint, r.Snapshot, expires, where)
+					row(w, r.ID, r.Fingerprint, r.Snapshot, expiry(r), where)
 				}
 			})
 			a.ifNone(len(list), noneTrusted)

@@ -191,7 +191,7 @@ func (a *app) registryLogCmd() *cobra.Command {
 func printHistory(w io.Writer, h *registry.History) {
 	for _, e := range h.Entries {
 		signers := make([]any, 0, len(e.Signers)+3)
-		signers = append(signers, e.Version, e.Issued.Format("2006-01-02 15:04"), short(e.Commit))
+		signers = append(signers, e.Version, moment(e.Issued), short(e.Commit))
 		for _, s := range e.Signers {
 			signers = append(signers, s)
 		}

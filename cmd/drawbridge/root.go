@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -52,6 +53,12 @@ func (a *app) root() *cobra.Command {
 		a.toolsCmd(), a.callCmd(), a.loginCmd(), a.logoutCmd(), a.checkCmd(), a.approvalsCmd(), a.auditCmd(), a.logsCmd(), a.clientsCmd(),
 		a.connectorCmd(), a.keyCmd(), a.completionCmd(), a.manCmd(),
 	)
+	root.InitDefaultHelpCmd()
+	for _, c := range root.Commands() {
+		if c.Name() == "help" {
+			c.Short = "say how a command is used"
+		}
+	}
 	usageErrors(root)
 	return root
 }
@@ -70,7 +77,7 @@ func wantsJSON(args []string) bool {
 func usageErrors(c *cobra.Command) {
 	c.PreRunE = func(cmd *cobra.Command, _ []string) error {
 		if err := errors.Join(cmd.ValidateRequiredFlags(), cmd.ValidateFlagGroups()); err != nil {
-			return usageError{error: err, command: cmd.CommandPath()}
+			return usageError{error: wrongFlags(err), command: cmd.CommandPath()}
 		}
 		return nil
 	}
@@ -111,6 +118,38 @@ func subcommandOnly(cmd *cobra.Command, args []string) error {
 		u.meant = cmd.CommandPath() + " " + near[0]
 	}
 	return u
+}
+
+// The library's words about flags.
+var (
+	flagsMissing  = regexp.MustCompile(`^required flag\(s\) (.*) not set$`)
+	flagsExclude  = regexp.MustCompile(`^if any flags in the group \[.*\] are set none of the others can be; \[(.*)\] were all set$`)
+	flagsOneAtAll = regexp.MustCompile(`^at least one of the flags in the group \[(.*)\] is required$`)
+)
+
+// wrongFlags says which flags are missing or too many, as they are typed.
+func wrongFlags(err error) error {
+	var said []string
+	for line := range strings.Lines(err.Error()) {
+		line = strings.TrimSpace(line)
+		flags := func(m []string) string {
+			names := strings.FieldsFunc(m[1], func(r rune) bool { return strings.ContainsRune(`", `, r) })
+			slices.Sort(names)
+			return "--" + strings.Join(names, " and --")
+		}
+		if m := flagsMissing.FindStringSubmatch(line); m != nil {
+			line = flags(m) + " is needed"
+			if strings.Contains(line, " and ") {
+				line = flags(m) + " are needed"
+			}
+		} else if m := flagsExclude.FindStringSubmatch(line); m != nil {
+			line = flags(m) + " exclude each other"
+		} else if m := flagsOneAtAll.FindStringSubmatch(line); m != nil {
+			line = "one of " + flags(m) + " is needed"
+		}
+		said = append(said, line)
+	}
+	return errors.New(strings.Join(said, "; "))
 }
 
 // wrongArguments says what a command takes in place of how many.

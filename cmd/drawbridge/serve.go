@@ -205,13 +205,13 @@ func (d *daemon) attaches() bool { return d.attach.URL != "" || d.attach.Profile
 // newLogger logs to the file, as JSON, and to standard error, for a person or a
 // service manager; without secrets.
 func (a *app) newLogger(o serveOptions, file io.Writer, secrets *redact.Redactor) *slog.Logger {
-	opts := &slog.HandlerOptions{Level: o.level.Level, ReplaceAttr: secrets.Attr}
-	var h slog.Handler = slog.NewJSONHandler(file, &slog.HandlerOptions{Level: o.level.Level, ReplaceAttr: func(groups []string, at slog.Attr) slog.Attr {
+	opts := &slog.HandlerOptions{Level: o.level.Level, ReplaceAttr: func(groups []string, at slog.Attr) slog.Attr {
 		if at.Key == slog.TimeKey && len(groups) == 0 && at.Value.Kind() == slog.KindTime {
 			return slog.Time(at.Key, at.Value.Time().UTC())
 		}
 		return secrets.Attr(groups, at)
-	}})
+	}}
+	var h slog.Handler = slog.NewJSONHandler(file, opts)
 	if !o.quiet {
 		h = slog.NewMultiHandler(h, slog.NewTextHandler(a.stderr, opts))
 	}

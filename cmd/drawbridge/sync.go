@@ -204,10 +204,11 @@ func (a *app) syncListCmd() *cobra.Command {
 				return err
 			}
 			a.show(teamsResult{list}, func(w io.Writer) {
-				row(w, "NAME", "VERSION", "SIGNER", "TRUSTED")
+				teams := table{head: []any{"NAME", "VERSION", "SIGNER", "TRUSTED"}}
 				for _, t := range list {
-					row(w, t.Name, t.Version, t.Signer, t.Trusted)
+					teams.row(t.Name, t.Version, t.Signer, t.Trusted)
 				}
+				teams.write(w)
 			})
 			if len(list) == 0 {
 				a.note("no lock file is followed yet: drawbridge sync trust NAME CERTIFICATE FINGERPRINT")

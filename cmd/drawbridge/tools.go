@@ -33,10 +33,11 @@ func (a *app) toolsCmd() *cobra.Command {
 				return nil
 			}
 			a.show(toolsResult{list}, func(w io.Writer) {
-				row(w, "TOOL", "KIND", "TITLE")
+				tools := table{head: []any{"TOOL", "KIND", "TITLE"}}
 				for _, t := range list {
-					row(w, t.Name, kindOf(t), t.Title)
+					tools.row(t.Name, kindOf(t), t.Title)
 				}
+				tools.write(w)
 			})
 			if len(list) == 0 {
 				return a.noteNoTools(cmd)

@@ -11,6 +11,7 @@ import (
 	"os"
 	"strings"
 	"text/tabwriter"
+	"time"
 
 	"golang.org/x/term"
 
@@ -101,10 +102,37 @@ func (a *app) show(v any, text func(w io.Writer)) {
 		a.printJSON(v)
 		return
 	}
-	w := tabwriter.NewWriter(a.stdout, 0, 8, 2, ' ', 0)
+	var page bytes.Buffer
+	w := tabwriter.NewWriter(&page, 0, 8, 2, ' ', 0)
 	text(w)
-	_ = w.Flush()
+	_ = w.Flush() // a buffer takes everything
+	for line := range strings.Lines(page.String()) {
+		if _, err := fmt.Fprintln(a.stdout, strings.TrimRight(line, " \n")); err != nil {
+			return // whoever reads may have gone
+		}
+	}
 }
+
+// A table is printed with its head, or not at all if it has no rows.
+type table struct {
+	head []any
+	rows [][]any
+}
+
+func (t *table) row(cells ...any) { t.rows = append(t.rows, cells) }
+
+func (t *table) write(w io.Writer) {
+	if len(t.rows) == 0 {
+		return
+	}
+	row(w, t.head...)
+	for _, r := range t.rows {
+		row(w, r...)
+	}
+}
+
+// moment is a time as a person reads it, in their own time zone.
+func moment(t time.Time) string { return t.Local().Format("2006-01-02 15:04") }
 
 func (a *app) printJSON(v any) {
 	a.printed = true

@@ -44,3 +44,26 @@ func TestApprovalPromptNamesTheCall(t *testing.T) {
 		t.Errorf("the prompt is %q", got)
 	}
 }
+
+// A table ends where its text ends, and has no head without rows.
+func TestTable(t *testing.T) {
+	var out bytes.Buffer
+	a := &app{stdout: &out}
+	few := table{head: []any{"NAME", "LONG TITLE", "STATE"}}
+	few.row("a", "b", "")
+	few.row("abcdef", "", "")
+	a.show(nil, few.write)
+	if want := "NAME    LONG TITLE  STATE\na       b\nabcdef\n"; out.String() != want {
+		t.Errorf("printed %q, want %q", out.String(), want)
+	}
+	out.Reset()
+	a.show(nil, (&table{head: []any{"NAME"}}).write)
+	if out.Len() > 0 {
+		t.Errorf("printed %q", out.String())
+	}
+	for n, want := range map[int64]string{0: "0 bytes", 1: "1 byte", 1610: "1.6 KiB", 3 << 20: "3.0 MiB"} {
+		if got := size(n); got != want {
+			t.Errorf("%d is %q, want %q", n, got, want)
+		}
+	}
+}

@@ -72,11 +72,11 @@ func nobodyThere(list []host.UpdateResult) {
 }
 
 func printUpdates(w io.Writer, list []host.UpdateResult) {
-	row(w, "PLUGIN", "INSTALLED", "NEWEST", "CHANNEL", "STATE")
+	t := table{head: []any{"PLUGIN", "INSTALLED", "NEWEST", "CHANNEL", "STATE"}}
 	for _, r := range list {
-		state, newest := string(r.State), r.To
-		if newest == "" {
-			newest = "-"
+		state, newest := string(r.State), cmp.Or(r.To, r.From)
+		if r.To == "" && r.Error != nil {
+			newest = "-" // nobody knows
 		}
 		switch {
 		case r.State == host.UpdateAvailable && r.Asks:
@@ -89,13 +89,14 @@ func printUpdates(w io.Writer, list []host.UpdateResult) {
 		if r.Waiting != nil {
 			state, newest = state+" ("+newest+")", r.Waiting.Version
 		}
-		row(w, r.Plugin, r.From, newest, r.Channel, state)
+		t.row(r.Plugin, r.From, newest, r.Channel, state)
 	}
+	t.write(w)
 }
 
 // noteUpdates says what a person may want to do next.
 func (a *app) noteUpdates(list []host.UpdateResult, dry bool) {
-	a.ifNone(len(list), "nothing is installed: drawbridge install NAMESPACE/NAME")
+	a.ifNone(len(list), noneInstalled)
 	for _, r := range list {
 		if dry {
 			for _, c := range r.Changes {

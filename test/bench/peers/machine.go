@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"runtime"
 	"strconv"
 	"strings"
-	"time"
+
+	"github.com/drawbridge-mcp/drawbridge/test/bench/results"
 )
 
 // A machine is what the numbers depend on.
@@ -26,24 +26,8 @@ type machine struct {
 func describe(ctx context.Context, chromium, node string) machine {
 	return machine{
 		Go: runtime.Version(), OS: runtime.GOOS + "/" + runtime.GOARCH, CPUs: runtime.NumCPU(),
-		MemoryGiB: memoryGiB(), Chromium: version(ctx, chromium), Node: version(ctx, node), LoadBefore: loadAverage(),
+		MemoryGiB: memoryGiB(), Chromium: results.Version(ctx, chromium, "--version"), Node: results.Version(ctx, node, "--version"), LoadBefore: loadAverage(),
 	}
-}
-
-// version is the first word with a digit that a program prints for --version.
-func version(ctx context.Context, program string) string {
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
-	defer cancel()
-	out, err := exec.CommandContext(ctx, program, "--version").Output()
-	if err != nil {
-		return "of an unknown version"
-	}
-	for w := range strings.FieldsSeq(string(out)) {
-		if strings.ContainsAny(w, "0123456789") {
-			return strings.TrimPrefix(w, "v")
-		}
-	}
-	return "of an unknown version"
 }
 
 // loadAverage is how many processes wanted to run in the last minute; 0 where the

@@ -12,7 +12,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -20,20 +19,18 @@ import (
 	"net"
 	"net/http/httptest"
 	"os"
-	"os/signal"
 	"path/filepath"
 
 	"github.com/drawbridge-mcp/drawbridge/host/browser"
-	"github.com/drawbridge-mcp/drawbridge/test/bench/marked"
 	"github.com/drawbridge-mcp/drawbridge/test/bench/page"
+	"github.com/drawbridge-mcp/drawbridge/test/bench/results"
 )
 
 // The flags.
 type options struct {
 	exe      string // the built command
 	source   string // top of the repository
-	out      string // JSON, may be empty
-	readme   string // may be empty
+	out      results.Output
 	sessions int
 	reads    int // of the loaded page, in each session
 	loads    int // of going to the page and reading it, in each session
@@ -43,18 +40,12 @@ func main() {
 	var o options
 	flag.StringVar(&o.exe, "drawbridge", ".bin/drawbridge", "the built command")
 	flag.StringVar(&o.source, "source", ".", "top of the repository")
-	flag.StringVar(&o.out, "out", "", "write the JSON to this file")
-	flag.StringVar(&o.readme, "readme", "", "put the table between the markers of this file")
+	o.out.Flags(flag.CommandLine)
 	flag.IntVar(&o.sessions, "sessions", 5, "how often every server is started")
 	flag.IntVar(&o.reads, "reads", 6, "how often the page is read in a session")
 	flag.IntVar(&o.loads, "loads", 3, "how often the page is loaded and read in a session")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, o, os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "bench-peers: error:", err)
-		os.Exit(1)
-	}
+	os.Exit(results.Main("bench-peers", func(ctx context.Context) error { return run(ctx, o, os.Stdout, os.Stderr) }))
 }
 
 func run(ctx context.Context, o options, stdout, progress io.Writer) (err error) {
@@ -67,21 +58,7 @@ func run(ctx context.Context, o options, stdout, progress io.Writer) (err error)
 	if err != nil {
 		return err
 	}
-	table := r.table()
-	fmt.Fprint(stdout, table)
-	if o.out != "" {
-		data, err := json.MarshalIndent(r, "", "  ")
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(o.out, append(data, '\n'), 0o644); err != nil { //nolint:gosec // a report is for everybody to read
-			return err
-		}
-	}
-	if o.readme == "" {
-		return nil
-	}
-	return marked.Replace(o.readme, "peers", table)
+	return o.out.Write(stdout, "peers", r.table(), r)
 }
 
 // measureAll prepares everything in dir and measures.

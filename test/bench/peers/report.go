@@ -1,8 +1,6 @@
 package main
 
-import (
-	"slices"
-)
+import "github.com/drawbridge-mcp/drawbridge/test/bench/results"
 
 // A report is a whole run.
 type report struct {
@@ -77,16 +75,8 @@ func summary(x *series, ours []sample) result {
 			ratios = append(ratios, s.Value/ours[i].Value)
 		}
 	}
-	r.Median, r.Ratio, r.Bytes, r.Text = median(values), median(ratios), median(bytes), median(texts)
+	r.Median, r.Ratio, r.Bytes, r.Text = results.Median(values), results.Median(ratios), results.Median(bytes), results.Median(texts)
 	return r
-}
-
-// median is the middle value; 0 if there is none.
-func median(v []float64) float64 {
-	if len(v) == 0 {
-		return 0
-	}
-	return slices.Sorted(slices.Values(v))[len(v)/2]
 }
 
 // find returns a server's result; tool is "" where the case doesn't depend on it.

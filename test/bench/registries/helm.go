@@ -95,7 +95,7 @@ func (b *bench) helmOnce(ctx context.Context, home string) error {
 		cmd.Env = b.server.env(home + "-helm")
 		began := time.Now()
 		_, err := outputOf(cmd)
-		return runOnce{took: time.Since(began), rss: peak(cmd)}, err
+		return runOnce{command: true, took: time.Since(began), rss: peak(cmd)}, err
 	})
 	b.note(helmInstall, r, err)
 	return nil

@@ -121,7 +121,7 @@ func (b *bench) krewOnce(ctx context.Context, home string) error {
 			cmd.Env[0] = "PATH=" + filepath.Join(home, "bin") + ":" + os.Getenv("PATH")
 			began := time.Now()
 			_, err := outputOf(cmd)
-			return runOnce{took: time.Since(began), rss: peak(cmd)}, err
+			return runOnce{command: true, took: time.Since(began), rss: peak(cmd)}, err
 		})
 		b.note(step.name, r, err)
 	}

@@ -12,15 +12,13 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 
-	"github.com/drawbridge-mcp/drawbridge/test/bench/marked"
+	"github.com/drawbridge-mcp/drawbridge/test/bench/results"
 )
 
 // The flags.
@@ -31,14 +29,14 @@ type options struct {
 	only   bool   // generate, measure nothing
 	krew   string // its program, or empty
 	helm   string // likewise
-	out    string // JSON, may be empty
-	readme string // may be empty
+	out    results.Output
 }
 
+// name is what errors begin with.
+const name = "bench-registry"
+
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	play(ctx)
+	play()
 	var o options
 	flag.IntVar(&o.size.Connectors, "connectors", 500, "how many connectors the registry has")
 	flag.IntVar(&o.size.Versions, "versions", 5, "how many versions each of them has")
@@ -48,28 +46,19 @@ func main() {
 	flag.BoolVar(&o.only, "generate", false, "generate into -dir, and measure nothing")
 	flag.StringVar(&o.krew, "krew", "", "the program krew")
 	flag.StringVar(&o.helm, "helm", "", "the program helm")
-	flag.StringVar(&o.out, "out", "", "write the JSON to this file")
-	flag.StringVar(&o.readme, "readme", "", "put the table between the markers of this file")
+	o.out.Flags(flag.CommandLine)
 	flag.Parse()
-	exit(run(ctx, o, os.Stdout, os.Stderr))
+	os.Exit(results.Main(name, func(ctx context.Context) error { return run(ctx, o, os.Stdout, os.Stderr) }))
 }
 
 // play does what this program was started by itself for, and ends.
-func play(ctx context.Context) {
+func play() {
 	switch {
 	case len(os.Args) == 2 && os.Args[1] == clientArg:
-		exit(playClient(ctx, os.Stdin, os.Stdout))
+		os.Exit(results.Main(name, func(ctx context.Context) error { return playClient(ctx, os.Stdin, os.Stdout) }))
 	case len(os.Args) == 3 && os.Args[1] == generateArg:
-		exit(playGenerate(ctx, os.Args[2], os.Stdin, os.Stdout, os.Stderr))
+		os.Exit(results.Main(name, func(ctx context.Context) error { return playGenerate(ctx, os.Args[2], os.Stdin, os.Stdout, os.Stderr) }))
 	}
-}
-
-func exit(err error) {
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench-registry: error:", err)
-		os.Exit(1)
-	}
-	os.Exit(0)
 }
 
 func run(ctx context.Context, o options, stdout, progress io.Writer) (err error) {
@@ -86,19 +75,5 @@ func run(ctx context.Context, o options, stdout, progress io.Writer) (err error)
 	if err != nil {
 		return err
 	}
-	table := r.table()
-	fmt.Fprint(stdout, table)
-	if o.out != "" {
-		data, err := json.MarshalIndent(r, "", "  ")
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(o.out, append(data, '\n'), 0o644); err != nil { //nolint:gosec // a report is for everybody to read
-			return err
-		}
-	}
-	if o.readme == "" {
-		return nil
-	}
-	return marked.Replace(o.readme, "registries", table)
+	return o.out.Write(stdout, "registries", r.table(), r)
 }

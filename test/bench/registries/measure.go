@@ -9,18 +9,19 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
-	"slices"
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/drawbridge-mcp/drawbridge/test/bench/results"
 )
 
 // A runOnce is one thing done once.
 type runOnce struct {
-	took  time.Duration
-	bytes int64 // on the wire, both ways, TLS included
-	rss   int64 // peak, of the largest process
+	command bool // a program was run for it alone
+	took    time.Duration
+	bytes   int64 // on the wire, both ways, TLS included
+	rss     int64 // peak, of the largest process
 }
 
 // A result is one thing's medians, or why there are none.
@@ -28,6 +29,7 @@ type result struct {
 	Seconds float64 `json:"seconds"`
 	Bytes   float64 `json:"bytes"`
 	RSS     float64 `json:"peak_rss_bytes"`
+	Command bool    `json:"command,omitempty"` // it is a command of its own, and no part of another
 	Error   string  `json:"error,omitempty"`
 }
 
@@ -39,6 +41,8 @@ type report struct {
 	PublishOne float64           `json:"publish_one_seconds"`
 	Results    map[string]result `json:"results"`
 	Machine    string            `json:"machine"`
+	Krew       string            `json:"krew,omitempty"` // its version, if it was there
+	Helm       string            `json:"helm,omitempty"`
 	Rounds     int               `json:"rounds"`
 }
 
@@ -95,7 +99,7 @@ func measure(ctx context.Context, o options, dir string, progress func(string)) 
 	}
 	progress("cloning all of it, once")
 	b.mirror(ctx)
-	return b.report()
+	return b.report(ctx)
 }
 
 // prepare generates a registry, or takes the one of that size that is kept in
@@ -210,7 +214,7 @@ func (b *bench) drawbridge(ctx context.Context, home string) error {
 	task.Add = true
 	added, err := b.count(func() (r runOnce, err error) {
 		times, rss, err := b.client(ctx, task)
-		return runOnce{took: times.Add, rss: rss}, err
+		return runOnce{command: true, took: times.Add, rss: rss}, err
 	})
 	b.note(drawbridgeAdd, added, err)
 	if err != nil {
@@ -221,7 +225,7 @@ func (b *bench) drawbridge(ctx context.Context, home string) error {
 	var times clientTimes
 	installed, err := b.count(func() (r runOnce, err error) {
 		times, r.rss, err = b.client(ctx, task)
-		r.took = times.Install
+		r.command, r.took = true, times.Install
 		return r, err
 	})
 	if err != nil {
@@ -250,7 +254,7 @@ func (b *bench) clone(ctx context.Context, name, home string, args ...string) {
 		cmd.Env = b.server.env(home)
 		began := time.Now()
 		_, err := outputOf(cmd)
-		return runOnce{took: time.Since(began), rss: peak(cmd)}, err
+		return runOnce{command: true, took: time.Since(began), rss: peak(cmd)}, err
 	})
 	b.note(name, r, errors.Join(err, os.RemoveAll(into)))
 }
@@ -263,7 +267,7 @@ func (b *bench) shallow(ctx context.Context, home string) error {
 func (b *bench) mirror(ctx context.Context) { b.clone(ctx, cloneMirror, b.dir, "--mirror") }
 
 // report makes medians of the runs.
-func (b *bench) report() (*report, error) {
+func (b *bench) report(ctx context.Context) (*report, error) {
 	disk, err := sizeOnDisk(b.made.Dir)
 	if err != nil {
 		return nil, err
@@ -271,13 +275,14 @@ func (b *bench) report() (*report, error) {
 	r := &report{
 		Size: b.size.String(), Module: b.size.Module, Repository: disk, Rounds: b.rounds,
 		PublishOne: b.made.PublishOne.Seconds(), Results: map[string]result{},
-		Machine: fmt.Sprintf("%s on %s/%s, %d CPUs", runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.NumCPU()),
+		Machine: results.Machine(), Krew: b.version(ctx, b.krew, "version"), Helm: b.version(ctx, b.helm, "version"),
 	}
 	for name, runs := range b.runs {
 		r.Results[name] = result{
 			Seconds: median(runs, func(x runOnce) float64 { return x.took.Seconds() }),
 			Bytes:   median(runs, func(x runOnce) float64 { return float64(x.bytes) }),
 			RSS:     median(runs, func(x runOnce) float64 { return float64(x.rss) }),
+			Command: runs[0].command,
 		}
 	}
 	for name, err := range b.errs {
@@ -287,14 +292,18 @@ func (b *bench) report() (*report, error) {
 	return r, nil
 }
 
+// version is the version of a program beside which drawbridge is measured.
+func (b *bench) version(ctx context.Context, program string, ask ...string) string {
+	if program == "" {
+		return ""
+	}
+	return results.Version(ctx, program, ask...)
+}
+
 func median(runs []runOnce, of func(runOnce) float64) float64 {
 	list := make([]float64, len(runs))
 	for i, r := range runs {
 		list[i] = of(r)
 	}
-	slices.Sort(list)
-	if n := len(list); n%2 == 0 {
-		return (list[n/2-1] + list[n/2]) / 2
-	}
-	return list[len(list)/2]
+	return results.Median(list)
 }

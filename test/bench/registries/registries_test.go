@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -11,7 +10,7 @@ import (
 
 // TestMain lets the test binary play the programs that this one starts.
 func TestMain(m *testing.M) {
-	play(context.Background())
+	play()
 	os.Exit(m.Run())
 }
 
@@ -63,14 +62,5 @@ func TestModule(t *testing.T) {
 	a, b := module(1, 2, 1000), module(1, 3, 1000)
 	if string(a) == string(b) || string(a) != string(module(1, 2, 1000)) || !strings.HasPrefix(string(a), "\x00asm\x01\x00\x00\x00\x00") {
 		t.Errorf("%x, %x", a[:20], b[:20])
-	}
-}
-
-func TestMedian(t *testing.T) {
-	of := func(r runOnce) float64 { return float64(r.bytes) }
-	for want, runs := range map[float64][]runOnce{2: {{bytes: 3}, {bytes: 1}, {bytes: 2}}, 1.5: {{bytes: 2}, {bytes: 1}}} {
-		if got := median(runs, of); got != want {
-			t.Errorf("median of %+v is %v, want %v", runs, got, want)
-		}
 	}
 }

@@ -6,20 +6,17 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"regexp"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/drawbridge-mcp/drawbridge/test/bench/marked"
+	"github.com/drawbridge-mcp/drawbridge/test/bench/results"
 )
 
 // A line is one row of the table.
@@ -42,18 +39,13 @@ type report struct {
 }
 
 func main() {
-	out := flag.String("out", "", "write the JSON to this file")
-	readme := flag.String("readme", "", "put the table between the markers of this file")
+	var out results.Output
+	out.Flags(flag.CommandLine)
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, *out, *readme, os.Stdout, os.Stderr); err != nil {
-		fmt.Fprintln(os.Stderr, "report: error:", err)
-		os.Exit(1)
-	}
+	os.Exit(results.Main("bench", func(ctx context.Context) error { return run(ctx, out, os.Stdout, os.Stderr) }))
 }
 
-func run(ctx context.Context, out, readme string, stdout, progress io.Writer) error {
+func run(ctx context.Context, out results.Output, stdout, progress io.Writer) error {
 	r := report{Go: runtime.Version(), OS: runtime.GOOS + "/" + runtime.GOARCH, CPUs: runtime.NumCPU()}
 	for _, step := range []struct {
 		title string
@@ -72,21 +64,7 @@ func run(ctx context.Context, out, readme string, stdout, progress io.Writer) er
 		}
 		r.Lines = append(r.Lines, lines...)
 	}
-	table := r.table()
-	fmt.Fprint(stdout, table)
-	if readme != "" {
-		if err := marked.Replace(readme, "bench", table); err != nil {
-			return err
-		}
-	}
-	if out == "" {
-		return nil
-	}
-	data, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(out, append(data, '\n'), 0o644) //nolint:gosec // a report is for everybody to read
+	return out.Write(stdout, "bench", r.table(), r)
 }
 
 func (r report) table() string {
@@ -106,21 +84,21 @@ func (r report) table() string {
 	return b.String()
 }
 
-// results maps a benchmark's name, without its number of CPUs, to the values of
+// series maps a benchmark's name, without its number of CPUs, to the values of
 // its metrics, one for each run.
-type results map[string]map[string][]float64
+type series map[string]map[string][]float64
 
 var cpuSuffix = regexp.MustCompile(`-\d+$`)
 
 // bench runs benchmarks of a package.
-func bench(ctx context.Context, pkg, pattern string, args ...string) (results, error) {
+func bench(ctx context.Context, pkg, pattern string, args ...string) (series, error) {
 	args = append([]string{"test", "-run", "^$", "-bench", pattern, "-timeout", "20m"}, args...)
 	cmd := exec.CommandContext(ctx, "go", append(args, pkg)...)
 	text, err := cmd.CombinedOutput()
 	if err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, text)
 	}
-	res := results{}
+	res := series{}
 	in := bufio.NewScanner(bytes.NewReader(text))
 	for in.Scan() {
 		f := strings.Fields(in.Text())
@@ -141,26 +119,18 @@ func bench(ctx context.Context, pkg, pattern string, args ...string) (results, e
 }
 
 // median is the middle value of a metric; 0 if there is none.
-func (r results) median(name, metric string) float64 {
-	v := slices.Sorted(slices.Values(r[name][metric]))
-	if len(v) == 0 {
-		return 0
-	}
-	return v[len(v)/2]
+func (r series) median(name, metric string) float64 {
+	return results.Median(r[name][metric])
 }
 
 // ratio is the median over rounds of a's value over b's.
-func (r results) ratio(a, b, metric string) float64 {
+func (r series) ratio(a, b, metric string) float64 {
 	va, vb := r[a][metric], r[b][metric]
 	var q []float64
 	for i := range min(len(va), len(vb)) {
 		q = append(q, va[i]/vb[i])
 	}
-	slices.Sort(q)
-	if len(q) == 0 {
-		return 0
-	}
-	return q[len(q)/2]
+	return results.Median(q)
 }
 
 func extraction(ctx context.Context) ([]line, error) {

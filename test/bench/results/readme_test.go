@@ -1,4 +1,4 @@
-package marked
+package results
 
 import (
 	"os"
@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestReplace(t *testing.T) {
+func TestReplaceInREADME(t *testing.T) {
 	const old = "a\n<!-- x: begin -->\nold\n<!-- x: end -->\nb\n"
 	for _, tt := range []struct{ text, name, want string }{
 		{old, "x", "a\n<!-- x: begin -->\nnew\n<!-- x: end -->\nb\n"},
@@ -18,19 +18,19 @@ func TestReplace(t *testing.T) {
 		if err := os.WriteFile(path, []byte(tt.text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		err := Replace(path, tt.name, "new\n")
+		err := replace(path, tt.name, "new\n")
 		got, rerr := os.ReadFile(path)
 		if rerr != nil {
 			t.Fatal(rerr)
 		}
 		if tt.want == "" {
 			if err == nil || string(got) != tt.text {
-				t.Errorf("Replace(%q in %q) = %v, and left %q", tt.name, tt.text, err, got)
+				t.Errorf("replace(%q in %q) = %v, and left %q", tt.name, tt.text, err, got)
 			}
 			continue
 		}
 		if err != nil || string(got) != tt.want {
-			t.Errorf("Replace(%q in %q) = %v, and left %q", tt.name, tt.text, err, got)
+			t.Errorf("replace(%q in %q) = %v, and left %q", tt.name, tt.text, err, got)
 		}
 	}
 }

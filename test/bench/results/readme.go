@@ -1,5 +1,4 @@
-// Package marked replaces the generated part of a Markdown file.
-package marked
+package results
 
 import (
 	"fmt"
@@ -7,9 +6,9 @@ import (
 	"strings"
 )
 
-// Replace puts text between the lines "<!-- name: begin -->" and "<!-- name: end
+// replace puts text between the lines "<!-- name: begin -->" and "<!-- name: end
 // -->" of the file at path. A file without them is left as it is, and an error.
-func Replace(path, name, text string) error {
+func replace(path, name, text string) error {
 	begin, end := "<!-- "+name+": begin -->\n", "<!-- "+name+": end -->"
 	old, err := os.ReadFile(path)
 	if err != nil {
