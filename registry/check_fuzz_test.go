@@ -150,7 +150,9 @@ func (w *world) wantSound(names []string, h *hostile, dir string) {
 	w.must(os.CopyFS(home, os.DirFS(filepath.Join(w.dir, "home"))))
 	old, err := New(Config{Dir: home, Clock: w.clock})
 	w.must(err)
-	if _, err := old.SetRegistryURL(t.Context(), "main", merged); err != nil {
+	known, err := old.Registries()
+	w.must(err)
+	if _, err := old.SetRegistryURL(t.Context(), known[0], merged); err != nil {
 		t.Fatalf("%v: accepted, and a client that knows the base says %v", names, err)
 	}
 	if e, err := old.Install(t.Context(), versions("=1.0.0")[0], InstallOptions{Consent: yes, Locked: true}); err != nil {
