@@ -30,6 +30,9 @@ type RegistryInfo struct {
 	Snapshot    int64     `json:"snapshot"`    // newest version seen
 	Expires     time.Time `json:"expires"`     // of that snapshot
 	Builtin     bool      `json:"builtin"`     // the program carries it, and it doesn't expire with Expires
+	// Elsewhere: a lock file brought it, URL is a path of another machine, and nothing
+	// is fetched from it here.
+	Elsewhere bool `json:"elsewhere,omitempty"`
 }
 
 // PluginInfo is one plugin, installed or found.
@@ -59,7 +62,7 @@ func WithTransfer(ctx context.Context, report func(what string, percent int)) co
 }
 
 func registryInfo(r registry.Registry) RegistryInfo {
-	return RegistryInfo{ID: r.ID, URL: r.URL, Fingerprint: string(r.Pinned), Snapshot: r.Snapshot, Expires: r.Expires, Builtin: r.Builtin}
+	return RegistryInfo{ID: r.ID, URL: r.URL, Fingerprint: string(r.Pinned), Snapshot: r.Snapshot, Expires: r.Expires, Builtin: r.Builtin, Elsewhere: r.Elsewhere}
 }
 
 // AddRegistry trusts a registry after a person agreed to its address and
@@ -81,8 +84,9 @@ func (h *Host) AddRegistry(ctx context.Context, url, fingerprint string, show fu
 		"registry     " + seen.ID,
 		"address      " + url,
 		"owner's key  " + fpr.Grouped(),
-		"Whoever holds this key decides whose connectors you can install. Compare it with what the owner told you.",
 	}
+	lines = append(append(lines, beforeLines(seen.Before, fpr)...),
+		"Whoever holds this key decides whose connectors you can install. Compare it with what the owner told you.")
 	if err := h.Questions.Ask(ctx, "Trust this registry?", lines, show); err != nil {
 		return RegistryInfo{}, err
 	}
@@ -105,7 +109,7 @@ func (h *Host) Registries(context.Context) ([]RegistryInfo, error) {
 	return list, err
 }
 
-// RemoveRegistry trusts a registry no longer.
+// RemoveRegistry trusts a registry no longer. What was seen of it is remembered.
 func (h *Host) RemoveRegistry(ctx context.Context, id string) error {
 	h.admin.Lock()
 	defer h.admin.Unlock()
@@ -266,15 +270,20 @@ func (q *consent) stillHolds(rev registry.Review) error {
 // allSettings is what a plugin would run with: defaults, what was set before,
 // what is given now. A name that the release doesn't have is an error.
 func (h *Host) allSettings(rel abi.Release, given map[string]string) (map[string]string, error) {
+	before, err := h.settings.get(rel.Namespace + "/" + rel.Name)
+	if err != nil {
+		return nil, err
+	}
+	return settingsOf(rel, before, given)
+}
+
+// settingsOf is allSettings with what was set before.
+func settingsOf(rel abi.Release, before, given map[string]string) (map[string]string, error) {
 	all, types := map[string]string{}, map[string]abi.SettingType{}
 	for _, c := range rel.Connectors {
 		for _, s := range c.Settings {
 			all[s.Name], types[s.Name] = s.Default, s.Type
 		}
-	}
-	before, err := h.settings.get(rel.Namespace + "/" + rel.Name)
-	if err != nil {
-		return nil, err
 	}
 	for name, value := range before {
 		if _, ok := all[name]; ok {
@@ -287,6 +296,7 @@ func (h *Host) allSettings(rel abi.Release, given map[string]string) (map[string
 		}
 		all[name] = value
 	}
+	var err error
 	for name, value := range all {
 		if all[name], err = normalSetting(types[name], name, value); err != nil {
 			return nil, err
@@ -347,14 +357,19 @@ func missingSettings(rel abi.Release, given, all map[string]string) error {
 	return abi.Errorf(abi.ErrInvalidArgs, "settings", "these have no value: %s", strings.Join(missing, ", ")).WithHint("%s", strings.Join(command, " "))
 }
 
-// admit scans and compiles a module, and holds what it says of itself against
-// its release. What is none of a connector's is never run, so nothing is asked of it.
+// admit refuses a connector that another plugin has, and examines the module.
 func (h *Host) admit(ctx context.Context, rev registry.Review, wasm []byte) error {
-	if rev.Release.Category != abi.CategoryConnector {
-		return nil
-	}
 	if err := h.checkNames(rev.Release); err != nil {
 		return err
+	}
+	return h.examine(ctx, rev, wasm)
+}
+
+// examine scans and compiles a module, and holds what it says of itself against
+// its release. What is none of a connector's is never run, so nothing is asked of it.
+func (h *Host) examine(ctx context.Context, rev registry.Review, wasm []byte) error {
+	if rev.Release.Category != abi.CategoryConnector {
+		return nil
 	}
 	compiled, err := h.opts.Sandbox.Compile(ctx, wasm)
 	if err != nil {

@@ -212,9 +212,9 @@ func updateOf(d registry.Details, values map[string]string) *UpdateInfo {
 	return &UpdateInfo{To: d.Release.Version, Asks: release.Asks(changes), Changes: orEmpty(changes)}
 }
 
-func orEmpty(changes []release.Change) []release.Change {
-	if changes == nil {
-		return []release.Change{}
+func orEmpty[T any](list []T) []T {
+	if list == nil {
+		return []T{}
 	}
-	return changes
+	return list
 }

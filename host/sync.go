@@ -1,11 +1,12 @@
 package host
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
-	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/registry"
 )
 
@@ -44,12 +45,15 @@ type SyncStep struct {
 	Version string   `json:"to,omitempty"`
 	From    string   `json:"from,omitempty"` // the version that was there
 	Problem *Refusal `json:"error,omitempty"`
+	// Settings are those of a plugin that become others.
+	Settings []SettingChange `json:"changed_settings"`
 }
 
-// Sync installs exactly what a lock file says, if the key that a person pinned for
-// it has signed it and it isn't older than the newest one seen. Nobody is asked.
-// Each plugin is installed whole or stays as it was, and one that fails doesn't
-// stop the others. Nothing is removed without Prune.
+// Sync makes the plugins that a lock file names exactly what it says, their settings
+// too, if the key that a person pinned for it has signed it and it isn't older than
+// the newest one seen. Nobody is asked. Everything is fetched and checked first, and
+// then happens at once. A plugin that fails stays as it was and doesn't stop the
+// others. Nothing is removed without Prune.
 func (h *Host) Sync(ctx context.Context, req SyncRequest, progress func(string)) (SyncReport, error) {
 	h.admin.Lock()
 	defer h.admin.Unlock()
@@ -71,10 +75,22 @@ func (h *Host) Sync(ctx context.Context, req SyncRequest, progress func(string))
 	s := &syncing{host: h, req: req, lock: lock, installed: installed, progress: progress, broken: map[string]error{}}
 	s.report = SyncReport{Name: lock.Name, Version: lock.Version, Signer: string(team.Signer), DryRun: req.DryRun, Steps: []SyncStep{}}
 	s.registries(ctx)
-	for _, p := range lock.Plugins {
-		s.plugin(ctx, p)
+	all := s.plan(ctx)
+	if err := ctx.Err(); err != nil {
+		return SyncReport{}, err // nothing was changed but registries
 	}
-	s.extras(ctx)
+	if !req.DryRun {
+		err = s.act(all)
+	}
+	if err != nil {
+		return SyncReport{}, err
+	}
+	for _, m := range all {
+		if m.err == nil && !req.DryRun {
+			m.late = errors.Join(m.late, s.note(ctx, m))
+		}
+		s.step(m.step, cmp.Or(m.err, m.late))
+	}
 	if req.DryRun {
 		return s.report, nil
 	}
@@ -97,6 +113,7 @@ func (s *syncing) step(st SyncStep, err error) {
 		e := Safe(err)
 		st.Problem = &Refusal{Code: e.Code, Reason: e.Reason, Why: e.Error(), Hint: e.Hint}
 	}
+	st.Settings = orEmpty(st.Settings)
 	s.report.Steps = append(s.report.Steps, st)
 }
 
@@ -127,105 +144,6 @@ func (s *syncing) registries(ctx context.Context) {
 			err = s.host.Note(ctx, "registry added", fmt.Sprintf("%s %s, by lock file %s", r.ID, r.Pinned, s.lock.Name))
 			s.step(SyncStep{Action: SyncAdd, Subject: r.ID}, err)
 		}
-	}
-}
-
-// plugin brings one plugin to what the lock file says.
-func (s *syncing) plugin(ctx context.Context, p registry.TeamPlugin) {
-	st := SyncStep{Action: SyncInstall, Subject: p.Plugin(), Version: p.Version}
-	i := slices.IndexFunc(s.installed, func(e registry.Entry) bool { return e.Plugin() == p.Plugin() })
-	if i >= 0 {
-		st.Action, st.From = SyncChange, s.installed[i].Version
-	}
-	if i >= 0 && p.Pins(s.installed[i]) {
-		if l, err := s.host.opts.Registry.Load(p.Plugin()); err == nil {
-			s.settings(ctx, st, p, l.Release)
-			return
-		}
-	}
-	if s.req.DryRun {
-		s.step(st, s.broken[p.Registry])
-		return
-	}
-	err := s.broken[p.Registry]
-	if err == nil {
-		err = s.install(ctx, p)
-	}
-	if err == nil {
-		err = s.host.Note(ctx, "plugin installed", fmt.Sprintf("%s@%s %s, by lock file %s", p.Plugin(), p.Version, p.Signer, s.lock.Name))
-	}
-	s.step(st, err)
-}
-
-// settings is plugin for one whose version is right and whole already.
-func (s *syncing) settings(ctx context.Context, st SyncStep, p registry.TeamPlugin, rel abi.Release) {
-	st.Action, st.From = SyncKeep, ""
-	differ, err := s.host.settings.differ(p.Plugin(), p.Settings)
-	if err == nil && differ {
-		st.Action = SyncSettings
-		if err = s.host.fits(rel, p.Settings); err == nil && !s.req.DryRun {
-			err = s.host.settings.set(p.Plugin(), p.Settings)
-		}
-		if err == nil && !s.req.DryRun {
-			err = s.host.Note(ctx, "settings changed", fmt.Sprintf("%s, by lock file %s", p.Plugin(), s.lock.Name))
-		}
-	}
-	if err == nil {
-		err = s.broken[p.Registry] // it runs, and nobody knows whether it still may
-	}
-	s.step(st, err)
-}
-
-// install installs the very bytes that the lock file pins. The signature on it
-// stands where a person's yes stands otherwise; every other check is the same.
-func (s *syncing) install(ctx context.Context, p registry.TeamPlugin) error {
-	s.progress("installing " + p.Plugin() + " " + p.Version)
-	h := s.host
-	_, err := h.opts.Registry.Install(ctx, p.Ref(), registry.InstallOptions{
-		AllowDowngrade: true, Locked: true, Again: true,
-		Consent: func(_ context.Context, r registry.Review) error {
-			if err := p.Check(r); err != nil {
-				return err
-			}
-			return h.fits(r.Release, p.Settings)
-		},
-		Admit: h.admit,
-	})
-	if err != nil {
-		return err
-	}
-	return h.settings.set(p.Plugin(), p.Settings)
-}
-
-// fits refuses a release that could not be loaded with these settings.
-func (h *Host) fits(rel abi.Release, given map[string]string) error {
-	settings, err := h.allSettings(rel, given)
-	if err != nil {
-		return err
-	}
-	return installable(rel, settings)
-}
-
-// extras names what the lock file doesn't, and removes it if that was asked for.
-func (s *syncing) extras(ctx context.Context) {
-	for _, e := range s.installed {
-		if s.lock.Has(e.Plugin()) {
-			continue
-		}
-		st := SyncStep{Action: SyncExtra, Subject: e.Plugin(), From: e.Version}
-		var err error
-		if s.req.Prune {
-			st.Action = SyncRemove
-		}
-		if s.req.Prune && !s.req.DryRun {
-			if err = s.host.opts.Registry.Uninstall(e.Plugin()); err == nil {
-				err = s.host.settings.remove(e.Plugin())
-			}
-			if err == nil {
-				err = s.host.Note(ctx, "plugin removed", fmt.Sprintf("%s, by lock file %s", e.Plugin(), s.lock.Name))
-			}
-		}
-		s.step(st, err)
 	}
 }
 

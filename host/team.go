@@ -45,13 +45,14 @@ func (h *Host) TrustTeam(ctx context.Context, name, certificate, fingerprint str
 		"lock files   " + name,
 		"signed by    " + fpr.Grouped(),
 	}
-	before, err := h.team(name)
+	before, was, err := h.knownTeam(name)
 	if err != nil {
 		return TeamInfo{}, err
 	}
 	if before.Name != "" && before.Signer != fpr {
 		lines = append(lines, "in place of  "+before.Signer.Grouped())
 	}
+	lines = append(lines, formerLines(was, fpr)...)
 	lines = append(lines, "Whoever holds this key decides from now on, without asking you, which registries this machine trusts,",
 		"which connectors it installs, changes and goes back to, and which settings they have.",
 		"Compare the fingerprint with what they told you.")
@@ -60,6 +61,9 @@ func (h *Host) TrustTeam(ctx context.Context, name, certificate, fingerprint str
 	}
 	h.admin.Lock()
 	defer h.admin.Unlock()
+	if err := h.sameTeam(name, before, was); err != nil {
+		return TeamInfo{}, err
+	}
 	if err := h.opts.Registry.TrustTeam(name, cert); err != nil {
 		return TeamInfo{}, err
 	}
@@ -82,7 +86,7 @@ func (h *Host) team(name string) (registry.Team, error) {
 }
 
 // DistrustTeam follows the lock files of a name no longer. What they installed
-// stays.
+// stays, and which of them was the newest is remembered.
 func (h *Host) DistrustTeam(ctx context.Context, name string) error {
 	h.admin.Lock()
 	defer h.admin.Unlock()
@@ -92,18 +96,6 @@ func (h *Host) DistrustTeam(ctx context.Context, name string) error {
 	return h.Note(ctx, "team distrusted", name)
 }
 
-// DraftTeamLock writes what is installed here as a team's lock file, which its
-// caller signs. Settings are part of it.
-func (h *Host) DraftTeamLock(_ context.Context, name string, version int64) ([]byte, error) {
-	h.admin.Lock()
-	defer h.admin.Unlock()
-	l, err := h.opts.Registry.DraftTeamLock(name, version, h.settings.get)
-	if err != nil {
-		return nil, err
-	}
-	return l.Canonical()
-}
-
 // MoveRegistry fetches a registry from another address from now on, after a person
 // agreed: whoever serves it can't change what is installed, and can keep news from
 // arriving until its snapshot expires.
@@ -111,25 +103,26 @@ func (h *Host) MoveRegistry(ctx context.Context, id, url string, show func(Quest
 	if err := registry.CheckAddress(url); err != nil {
 		return RegistryInfo{}, err
 	}
-	all, err := h.opts.Registry.Registries()
+	shown, err := h.opts.Registry.Registry(id)
 	if err != nil {
 		return RegistryInfo{}, err
 	}
-	lines := []string{"registry     " + id}
-	for _, r := range all {
-		if r.ID == id {
-			lines = append(lines, "until now    "+r.URL, "owner's key  "+r.Pinned.Grouped()+", as before")
-		}
+	before := shown.URL
+	if shown.Elsewhere {
+		before = "nowhere on this machine"
 	}
-	lines = append(lines, "from now on  "+url)
-	if len(lines) > 2 { // else there is no such registry, which is said below
-		if err := h.Questions.Ask(ctx, "Fetch this registry from another address?", lines, show); err != nil {
-			return RegistryInfo{}, err
-		}
+	lines := []string{
+		"registry     " + id,
+		"until now    " + before,
+		"owner's key  " + shown.Pinned.Grouped() + ", as before",
+		"from now on  " + url,
+	}
+	if err := h.Questions.Ask(ctx, "Fetch this registry from another address?", lines, show); err != nil {
+		return RegistryInfo{}, err
 	}
 	h.admin.Lock()
 	defer h.admin.Unlock()
-	r, err := h.opts.Registry.SetRegistryURL(ctx, id, url)
+	r, err := h.opts.Registry.SetRegistryURL(ctx, shown, url)
 	if err != nil {
 		return RegistryInfo{}, err
 	}

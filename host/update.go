@@ -35,6 +35,15 @@ type UpdateResult struct {
 	Changes []release.Change `json:"changes"`
 	Error   *Refusal         `json:"error,omitempty"`
 	Hint    string           `json:"hint,omitempty"` // what lets a version that is held change
+	// Waiting is a newer version than To, which needs a person.
+	Waiting *WaitingVersion `json:"waiting,omitempty"`
+}
+
+// An UpdateRequest says what to update.
+type UpdateRequest struct {
+	Plugins    []string // all that is installed, if none is named
+	DryRun     bool     // say what would be done, and change nothing
+	Unattended bool     // nobody is there to answer a question
 }
 
 // An updating is one plugin on its way to its newest version.
@@ -47,12 +56,13 @@ type updating struct {
 
 // Update brings plugins, or all of them if none is named, to the newest versions
 // of their channels. What may do no more than before is installed at once. For the
-// rest a person is asked one question, which shows each. One that is pinned is left
-// as it is.
-func (h *Host) Update(ctx context.Context, names []string, dry bool, show func(Question) error, progress func(string)) ([]UpdateResult, error) {
+// rest a person is asked one question, which shows each; if nobody is there, the
+// newest version that needs no answer is taken, and told beside the one that waits.
+// One that is pinned is left as it is.
+func (h *Host) Update(ctx context.Context, req UpdateRequest, show func(Question) error, progress func(string)) ([]UpdateResult, error) {
 	h.admin.Lock()
 	defer h.admin.Unlock()
-	plugins, err := h.installedNames(names)
+	plugins, err := h.installedNames(req.Plugins)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +77,14 @@ func (h *Host) Update(ctx context.Context, names []string, dry bool, show func(Q
 	results := make([]UpdateResult, len(updates))
 	var now, asking []*updating
 	for i, u := range updates {
-		one := h.updating(u, &results[i], dry)
+		var waiting *WaitingVersion
+		if req.Unattended {
+			if u, waiting, err = h.unasked(ctx, u); err != nil {
+				return nil, err
+			}
+		}
+		one := h.updating(u, &results[i], req.DryRun)
+		results[i].Waiting = waiting
 		switch {
 		case one == nil:
 		case one.result.Asks:
@@ -136,7 +153,7 @@ func (h *Host) newer(u registry.Update, r *UpdateResult, dry bool) *updating {
 		r.State = UpdateAvailable
 		return nil
 	}
-	if err := errors.Join(installable(u.Review.Release, settings), h.checkNames(u.Review.Release)); err != nil {
+	if err := h.loadable(u.Review, settings); err != nil {
 		r.fail(err)
 		return nil
 	}

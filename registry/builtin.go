@@ -60,12 +60,14 @@ func (c *Client) EnsureBuiltin(ctx context.Context) error {
 		if err := c.unpackBuiltin(); err != nil {
 			return err
 		}
-		if err := c.forgetOtherBuiltins(); err != nil {
+		if err := c.dropOtherBuiltins(); err != nil {
 			return err
 		}
 		from := address{c.builtinPath(), fromFile}
 		if s == nil {
-			_, err = c.addRegistry(ctx, from, from, b.Pinned, b.ID)
+			first := newState(from.url, b.Pinned)
+			first.Registry = b.ID // another one is refused
+			_, err = c.addRegistry(ctx, from, first, &arrival{client: c, unattended: true})
 			return err
 		}
 		_, err = c.fetchRegistry(ctx, dir, from, s)
@@ -73,9 +75,9 @@ func (c *Client) EnsureBuiltin(ctx context.Context) error {
 	})
 }
 
-// forgetOtherBuiltins removes what a build with another key carried, unless a plugin
+// dropOtherBuiltins removes what a build with another key carried, unless a plugin
 // from it is installed.
-func (c *Client) forgetOtherBuiltins() error {
+func (c *Client) dropOtherBuiltins() error {
 	lock, err := readLock(c.lockPath())
 	if err != nil {
 		return err
@@ -86,8 +88,11 @@ func (c *Client) forgetOtherBuiltins() error {
 		if filepath.Dir(s.URL) != filepath.Dir(c.builtinPath()) || s.Registry == c.cfg.Builtin.ID || slices.ContainsFunc(lock.Plugins, from) {
 			continue
 		}
-		if err := errors.Join(os.RemoveAll(dir), os.RemoveAll(s.URL)); err != nil {
-			return fmt.Errorf("forgetting what an older build carried: %w", err)
+		if err := c.bury(s, true); err != nil {
+			return err
+		}
+		if err := errors.Join(c.drop(dir), os.RemoveAll(s.URL)); err != nil {
+			return fmt.Errorf("removing what an older build carried: %w", err)
 		}
 	}
 	return nil

@@ -24,12 +24,13 @@ type catalog struct {
 	state    *state                // to be written before the catalog is used
 	expired  string                // why nothing new may be installed; empty if it may
 	ageing   string                // that this is near; empty if it isn't
+	spaces   map[string]*Namespace // that were verified
 }
 
 // verifyCatalog verifies files against a pinned key and what was seen before. old
 // isn't changed. The order matters: nothing is read before what vouches for it.
 func verifyCatalog(f files, old *state, now time.Time) (*catalog, error) {
-	c := &catalog{files: f, now: now, state: old.clone()}
+	c := &catalog{files: f, now: now, state: old.clone(), spaces: map[string]*Namespace{}}
 	root, rootBytes, err := rootChain(f.ReadFile, old.Pinned, now)
 	if err != nil {
 		return nil, err

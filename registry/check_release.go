@@ -3,218 +3,191 @@ package registry
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
-	"github.com/drawbridge-mcp/drawbridge/abi/release"
-	"github.com/drawbridge-mcp/drawbridge/signing"
+	"github.com/drawbridge-mcp/drawbridge/abi/strictjson"
 )
 
-// listed verifies a version that the new index lists, as a client will, and its
-// module.
-func (c *checker) listed(ctx context.Context, ref Ref, old *Index, v Version) error {
+// indexes reads every index of a catalog, by plugin.
+func indexes(cat *catalog, refused func(path string, err error)) map[string]*Index {
+	all := map[string]*Index{}
+	for _, ref := range cat.plugins() {
+		x, err := cat.index(ref)
+		if err != nil {
+			refused(indexPath(ref.Namespace, ref.Name), err)
+			continue
+		}
+		all[ref.Plugin()] = x
+	}
+	return all
+}
+
+// isRelease reports whether a path is that of a release.
+func isRelease(path string) bool {
+	return strings.HasPrefix(path, "connectors/") && strings.HasSuffix(path, ".json") && !strings.HasSuffix(path, "/index.json") && knownFile(path)
+}
+
+// lists reports whether one of the indexes lists the release at path.
+func lists(all map[string]*Index, path string) bool {
+	parts := strings.Split(strings.TrimSuffix(path, ".json"), "/")
+	if len(parts) != 4 {
+		return false
+	}
+	x, ok := all[parts[1]+"/"+parts[2]]
+	return ok && slices.ContainsFunc(x.Versions, func(v Version) bool { return v.Version == parts[3] })
+}
+
+// releases verifies every version that the new index lists, and every release that
+// none lists yet.
+func (c *checker) releases(ctx context.Context) error {
+	if c.is != nil {
+		for _, ref := range c.is.plugins() {
+			if x, ok := c.isIndex[ref.Plugin()]; ok {
+				c.plugin(ref, x)
+			}
+		}
+	}
+	var waiting []string
+	for _, path := range slices.Sorted(maps.Keys(c.head.files)) {
+		release, isSig := strings.CutSuffix(path, ".asc")
+		if _, signed := c.head.files[release]; isSig && !signed && isRelease(release) {
+			c.refuse(path, coded(codeUnknown, "%q is a signature of nothing", path))
+		}
+		switch {
+		case !isRelease(path) || lists(c.wasIndex, path) || lists(c.isIndex, path):
+		case !c.whole && c.same(path) && c.head.files[signaturePath(path)] == c.base.files[signaturePath(path)]:
+			waiting = append(waiting, path)
+		default:
+			c.say("checking %s", path)
+			c.proposal(path)
+		}
+	}
+	if len(waiting) > 0 {
+		c.notice(waiting[0], codeWaiting, "%d releases that no index lists wait in the base already, and are no part of this change", len(waiting))
+	}
+	return ctx.Err()
+}
+
+// plugin compares an index with the base's, and verifies what it lists.
+func (c *checker) plugin(ref Ref, x *Index) {
+	path := indexPath(ref.Namespace, ref.Name)
+	old, ok := c.wasIndex[ref.Plugin()]
+	if _, there := c.was.snapshot.Files[path]; there && !ok {
+		c.refuse(path, errors.New("the base's can't be read, so there is nothing to compare it with"))
+		return
+	}
+	if !ok {
+		old = &Index{Namespace: ref.Namespace, Name: ref.Name}
+		c.name(ref.Plugin(), path)
+	}
+	c.compare(old, x)
+	if _, err := c.is.namespace(ref.Namespace); err != nil {
+		c.refuse(namespacePath(ref.Namespace), err)
+		return
+	}
+	for _, v := range x.Versions {
+		c.listed(ref, old, v)
+	}
+}
+
+// listed verifies a version that the new index lists, as a client will. One that the
+// base lists too, with all that its signature is judged by, has only to be there.
+func (c *checker) listed(ref Ref, old *Index, v Version) {
+	before, known := old.find(v.Version)
+	if known && !c.whole && c.untouched(ref, v) {
+		c.there(ref, v)
+		if before.Channel == v.Channel || v.Channel != Stable {
+			return
+		}
+	}
 	path := releasePath(ref.Namespace, ref.Name, v.Version)
+	c.say("checking %s@%s", ref.Plugin(), v.Version)
 	r, err := c.is.release(ref, v)
 	e, _ := errors.AsType[*abi.Error](err)
 	switch {
 	case err == nil:
-	case c.whole && e != nil && (e.Reason == abi.ReasonArtifactRevoked || e.Reason == abi.ReasonKeyRevoked):
-		c.notice(path, string(e.Reason), "%v", err) // it is listed, and nobody gets it
-		return nil
+	case known && e != nil && (e.Reason == abi.ReasonArtifactRevoked || e.Reason == abi.ReasonKeyRevoked):
+		if c.whole { // else the changes tell
+			c.notice(path, string(e.Reason), "%v", err) // it is listed, and nobody gets it
+		}
+		return
 	default:
 		c.refuse(path, err)
-		return nil
+		return
 	}
-	if !c.whole {
+	if !known || before.Channel != v.Channel && v.Channel == Stable {
 		c.growth(old, r.Release, v.Channel)
 	}
-	return c.module(ctx, path, r.Release)
+	c.want(path, r.Release, known && !c.whole)
 }
 
-// proposal verifies a release that no index lists yet, as Accept will.
-func (c *checker) proposal(ctx context.Context, path string) error {
-	cat := c.was
-	if c.is != nil {
-		cat = c.is
+func (x *Index) find(version string) (Version, bool) {
+	i := slices.IndexFunc(x.Versions, func(v Version) bool { return v.Version == version })
+	if i < 0 {
+		return Version{}, false
 	}
+	return x.Versions[i], true
+}
+
+// untouched reports whether everything that a release's signature is judged by is
+// the very object that it is in the base: release and signature, the namespace, and
+// its publishers' certificates. What the roots say of the namespace is looked at
+// once for each.
+func (c *checker) untouched(ref Ref, v Version) bool {
+	path := releasePath(ref.Namespace, ref.Name, v.Version)
+	if !c.same(path) || !c.same(signaturePath(path)) {
+		return false
+	}
+	same, known := c.sameSpaces[ref.Namespace]
+	if !known {
+		same = c.sameSpace(ref.Namespace)
+		c.sameSpaces[ref.Namespace] = same
+	}
+	return same
+}
+
+func (c *checker) sameSpace(namespace string) bool {
+	path := namespacePath(namespace)
+	n, err := c.is.namespace(namespace)
+	if err != nil || !c.same(path) || !c.same(signaturePath(path)) {
+		return false
+	}
+	return !slices.ContainsFunc(n.Publishers, func(p Publisher) bool {
+		if _, revoked := c.is.state.revokedKey(p.Key); revoked {
+			return true
+		}
+		_, is := c.head.files[keyPath(p.Key)]
+		_, was := c.base.files[keyPath(p.Key)]
+		return (is || was) && !c.same(keyPath(p.Key))
+	})
+}
+
+// same reports whether a file is the object that it is in the base.
+func (c *checker) same(path string) bool {
+	is, ok := c.head.files[path]
+	return ok && is == c.base.files[path]
+}
+
+// there looks whether an untouched release is what the index lists, and notes its
+// module. Its rules were looked at when it was new.
+func (c *checker) there(ref Ref, v Version) {
+	path := releasePath(ref.Namespace, ref.Name, v.Version)
 	data, err := c.head.ReadFile(path)
-	if err != nil {
-		c.refuse(path, err)
-		return nil
+	if err == nil && !v.Release.matches(data) {
+		err = refuse(abi.ReasonTampered, c.is.signers, "%q isn't what the index lists", path)
 	}
-	r, err := decodeRelease(path, data)
-	if err != nil {
-		c.refuse(path, err)
-		return nil
-	}
-	if r.Registry != cat.root.Registry || releasePath(r.Namespace, r.Name, r.Version) != path {
-		c.refuse(path, refuse(abi.ReasonWrongName, nil, "%q is a release of %q version %q in registry %q", path, r.Namespace+"/"+r.Name, r.Version, r.Registry))
-		return nil
-	}
-	proposed := ProposedRelease{Plugin: r.Namespace + "/" + r.Name, Version: r.Version, Module: r.Module.SHA256, Path: path}
-	signer, err := c.signer(cat, r, path, data)
-	c.refuse(path, err)
-	proposed.Signer = signer.Primary
-	c.report.Proposed = append(c.report.Proposed, proposed)
-	c.place(cat, r, path)
-	if a, ok := cat.state.revokedArtifact(hashOf(data), r.Module.SHA256); ok {
-		c.refuse(path, refuse(abi.ReasonArtifactRevoked, nil, "%q version %q is revoked: %q", proposed.Plugin, r.Version, a.Reason))
-	}
-	return c.module(ctx, path, r)
-}
-
-// signer verifies a proposed release's signature: its publisher's, today.
-func (c *checker) signer(cat *catalog, r abi.Release, path string, data []byte) (signing.Signer, error) {
-	n, err := cat.namespace(r.Namespace)
-	if errors.Is(err, abi.ErrNotFound) {
-		return signing.Signer{}, refuse(abi.ReasonUnknownKey, nil, "nobody may publish in %q yet", r.Namespace)
-	}
-	if err != nil {
-		return signing.Signer{}, err
-	}
-	keys := n.publishersAt(At(c.now))
-	read := func(p string) ([]byte, error) {
-		if strings.HasPrefix(p, "keys/") {
-			return cat.readBeside(p)
-		}
-		return c.head.ReadFile(p)
-	}
-	verdict, err := judge{read, c.now}.verify(path, data, Role{Keys: keys, Threshold: 1}, signing.Install)
-	if err != nil {
-		return signing.Signer{}, err
-	}
-	signer := verdict.Signer()
-	return signer, cat.checkNotRevoked([]signing.Fingerprint{signer.Primary, signer.Key}, path)
-}
-
-// place looks at where a proposed release would stand: its name, and its version
-// above all others.
-func (c *checker) place(cat *catalog, r abi.Release, path string) {
-	ref := Ref{Registry: r.Registry, Namespace: r.Namespace, Name: r.Name}
-	x, err := cat.index(ref)
-	if errors.Is(err, abi.ErrNotFound) {
-		c.name(ref.Plugin(), path)
-		c.growth(&Index{}, r, c.opts.Channel)
-		return
+	var r abi.Release
+	if err == nil {
+		err = strictjson.Decode(data, &r)
 	}
 	if err != nil {
 		c.refuse(path, err)
 		return
 	}
-	if n := len(x.Versions); n > 0 && compareVersions(x.Versions[n-1].Version, r.Version) >= 0 {
-		c.refuse(path, coded(codeNotHigher, "version %q isn't above %q, the newest of %q", r.Version, x.Versions[n-1].Version, r.Name))
+	if _, revoked := c.is.state.revokedArtifact(v.Release.SHA256, r.Module.SHA256); !revoked {
+		c.want(path, r, true)
 	}
-	c.growth(x, r, c.opts.Channel)
-}
-
-// name compares a new plugin's name with those that there are.
-func (c *checker) name(plugin, path string) {
-	if slices.Contains(c.opts.Allow, plugin) {
-		return
-	}
-	told := map[string]bool{}
-	for _, cat := range []*catalog{c.was, c.is} {
-		if cat == nil {
-			continue
-		}
-		for _, ref := range cat.plugins() {
-			why, ok := LooksLike(plugin, ref.Plugin())
-			if !ok || told[ref.Plugin()] {
-				continue
-			}
-			told[ref.Plugin()] = true
-			if ns, _, _ := strings.Cut(plugin, "/"); ns == ref.Namespace {
-				c.notice(path, codeName, "%q looks like %q, of the same namespace: they %s", plugin, ref.Plugin(), why)
-				continue
-			}
-			c.refuse(path, coded(codeName, "%q looks like %q: %s; --allow %s says that somebody looked at it", plugin, ref.Plugin(), why, plugin))
-		}
-	}
-}
-
-// growth compares a release with the newest one below it that users of its channel
-// have: a beta that widened is none of those who follow stable versions.
-func (c *checker) growth(x *Index, r abi.Release, channel Channel) {
-	g := Growth{Plugin: r.Namespace + "/" + r.Name, To: r.Version, Added: []string{}, Removed: []string{}, Told: []string{}}
-	before, ok := c.offeredBelow(x, r.Version, channel)
-	if ok {
-		g.From = before.Version
-	}
-	if g.From == "" {
-		g.Added = release.Explain(r, nil)
-	} else {
-		g.compare(before, r)
-	}
-	c.report.Growth = append(c.report.Growth, g)
-}
-
-// compare fills in what a person is asked about when they update, and what not.
-func (g *Growth) compare(before, after abi.Release) {
-	for _, c := range release.Compare(before, after, nil) {
-		switch c.Kind {
-		case release.Wider:
-			g.Added = append(g.Added, c.String())
-		case release.Narrower:
-			g.Removed = append(g.Removed, c.String())
-		case release.Told, release.Noted:
-			g.Told = append(g.Told, c.String())
-		}
-	}
-}
-
-// offeredBelow is the newest release below a version that a channel offers: neither
-// yanked nor revoked, and for any channel but beta a stable one.
-func (c *checker) offeredBelow(x *Index, version string, channel Channel) (abi.Release, bool) {
-	for _, v := range slices.Backward(x.Versions) {
-		if compareVersions(v.Version, version) >= 0 || v.Yanked != "" || (channel != Beta && v.Channel != Stable) {
-			continue
-		}
-		path := releasePath(x.Namespace, x.Name, v.Version)
-		data, err := c.was.files.ReadFile(path)
-		if err != nil || !v.Release.matches(data) {
-			return abi.Release{}, false
-		}
-		r, err := decodeRelease(path, data)
-		if err != nil {
-			return abi.Release{}, false
-		}
-		if _, revoked := c.was.state.revokedArtifact(v.Release.SHA256, r.Module.SHA256); !revoked {
-			return r, true
-		}
-	}
-	return abi.Release{}, false
-}
-
-// module finds a release's module and has it looked at.
-func (c *checker) module(ctx context.Context, path string, r abi.Release) error {
-	if r.Module == (abi.Module{}) {
-		return nil // a kind that this host doesn't run
-	}
-	if r.Module.Size > abi.MaxModule {
-		c.refuse(path, abi.Errorf(abi.ErrLimitExceeded, "", "the module has %d bytes, the limit is %d", r.Module.Size, abi.MaxModule))
-		return nil
-	}
-	for _, from := range c.modules {
-		var wasm []byte
-		err := inScratch(func(dir string) (err error) {
-			wasm, err = fetchArtifact(ctx, dir, from, r.Module)
-			return err
-		})
-		if noSuchRef(err) {
-			continue
-		}
-		switch {
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case err == nil && (int64(len(wasm)) != r.Module.Size || hashOf(wasm) != r.Module.SHA256):
-			err = refuse(abi.ReasonTampered, nil, "the module at %q isn't the one that the release names", artifactRef(r.Module.SHA256))
-		case err == nil && c.opts.Admit != nil:
-			err = c.opts.Admit(ctx, r, wasm)
-		}
-		c.refuse(path, err)
-		return nil
-	}
-	c.refuse(path, coded(codeModule, "its module is nowhere: push it as the tag drawbridge/artifacts/%s, and name the fork with --modules", r.Module.SHA256))
-	return nil
 }

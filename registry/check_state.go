@@ -3,14 +3,13 @@ package registry
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/signing"
 )
 
 // state verifies the proposed state against the base: as the next snapshot, or,
@@ -26,7 +25,9 @@ func (c *checker) state(ctx context.Context) error {
 		c.refuse(snapshotPath, malformed(snapshotPath, "it is missing: %w", err))
 		return nil
 	}
-	if c.is, err = verifyCatalog(c.head, c.was.state, c.now); err != nil {
+	seen := c.was.state.clone()
+	seen.Indexes = nil // compare says more of what differs
+	if c.is, err = verifyCatalog(c.head, seen, c.now); err != nil {
 		c.is = nil
 		c.refuse(snapshotPath, err)
 	}
@@ -46,43 +47,77 @@ func (c *checker) state(ctx context.Context) error {
 	if until := c.is.root.Expires; until.Sub(c.now) < rootWarning {
 		c.notice(rootPath(c.is.root.Version), string(abi.ReasonSnapshotExpired), "the root expires at %s: drawbridge registry rotate renews it", until)
 	}
+	c.sealed()
+	c.certificates()
+	c.roots()
+	c.isIndex = indexes(c.is, c.refuse)
 	c.namespaces()
+	c.versions()
 	c.report.Changes = changesBetween(viewOf(c.was), viewOf(c.is))
 	return c.chain(ctx, before)
+}
+
+// roots keeps the roots that there were, and whoever pinned any owner of them: a new
+// client goes from that key to the newest root.
+func (c *checker) roots() {
+	same := true
+	owners := map[signing.Fingerprint]bool{}
+	for n := int64(1); n <= c.was.root.Version; n++ {
+		path := rootPath(n)
+		same = same && c.same(signaturePath(path))
+		if !c.same(path) {
+			c.refuse(path, coded(codeHistory, "root version %d is another one now", n))
+			continue
+		}
+		var root Root
+		if data, err := c.head.ReadFile(path); err != nil || decode(path, data, &root) != nil {
+			continue // the chain was refused, or it is before the pinned key's
+		}
+		for _, k := range root.Roles.Owner.Keys {
+			owners[k] = true
+			_, there := c.base.files[keyPath(k)]
+			same = same && (!there || c.same(keyPath(k)))
+		}
+	}
+	if same && c.is.root.Version == c.was.root.Version {
+		return
+	}
+	for _, k := range slices.Sorted(maps.Keys(owners)) {
+		if _, _, err := rootChain(c.base.ReadFile, k, c.now); err != nil {
+			continue
+		}
+		if _, _, err := rootChain(c.head.ReadFile, k, c.now); err != nil {
+			c.refuse(rootPath(c.is.root.Version), fmt.Errorf("for who pinned owner %s: %w", k, err))
+		}
+	}
+}
+
+// versions asks for another version, and time, of what has other bytes than before.
+func (c *checker) versions() {
+	for _, path := range slices.Sorted(maps.Keys(c.is.snapshot.Files)) {
+		ns, isNamespace := namespaceOf(path)
+		if c.was.snapshot.Files[path] == c.is.snapshot.Files[path] {
+			continue
+		}
+		was, is := int64(0), int64(1)
+		if path == revocationsPath {
+			was, is = c.was.state.Revocations, c.is.state.Revocations
+		} else if isNamespace {
+			was, is = c.was.state.Namespaces[ns], c.is.state.Namespaces[ns]
+		}
+		if is <= was {
+			c.refuse(path, coded(codeHistory, "%q is another one now, and its version %d isn't above %d", path, is, was))
+		}
+	}
+	if is, was := c.is.snapshot.Issued, c.was.snapshot.Issued; is.Before(was.Add(-maxIssueSkew)) {
+		c.refuse(snapshotPath, coded(codeDate, "the snapshot is issued at %s, and the one in force at %s", is, was))
+	}
 }
 
 // rootWarning is how long before a root's end somebody is told.
 const rootWarning = 30 * 24 * time.Hour
 
 func viewOf(c *catalog) view { return view{c.snapshot.Files, c.root.Version, c.files.ReadFile} }
-
-// unsignedChanges refuses whatever differs beside an unchanged snapshot, but for
-// files that no snapshot vouches for: new releases, and what is there for people.
-func (c *checker) unsignedChanges() {
-	for _, path := range slices.Sorted(maps.Keys(c.head.files)) {
-		old, err := c.was.files.ReadFile(path)
-		added := isMissing(err)
-		if added && strings.HasPrefix(path, "connectors/") && !strings.HasSuffix(path, "/index.json") {
-			continue // releases looks at it
-		}
-		if strings.HasSuffix(path, ".md") || path == "LICENSE" {
-			continue
-		}
-		now, nowErr := c.head.ReadFile(path)
-		if err = errors.Join(nowErr, notMissing(err)); err != nil {
-			c.refuse(path, err)
-		} else if added || !bytes.Equal(old, now) {
-			c.refuse(path, coded(codeUnsigned, "%q changes beside a snapshot that doesn't", path))
-		}
-	}
-}
-
-func notMissing(err error) error {
-	if isMissing(err) {
-		return nil
-	}
-	return err
-}
 
 // chain holds the new snapshot to the hash of the one in force; where it is not the
 // very next one, through those between.
@@ -112,7 +147,7 @@ func (c *checker) linked(ctx context.Context, n int64, hash string) (bool, error
 	if err != nil {
 		return false, err
 	}
-	if err := repo.fetchAs(ctx, c.source, []string{"+" + c.ref + ":" + refIncoming}, fetchHow{whole: true}); err != nil {
+	if _, err := repo.fetchNamed(ctx, c.source, c.ref, refIncoming, fetchHow{whole: true}); err != nil {
 		c.refuse("", fetchError(err, c.source))
 		return false, nil
 	}
@@ -125,6 +160,9 @@ func (c *checker) linked(ctx context.Context, n int64, hash string) (bool, error
 	if err != nil {
 		c.refuse(snapshotPath, err)
 		return false, nil
+	}
+	if now, err := c.head.ReadFile(snapshotPath); err != nil || len(list) == 0 || !bytes.Equal(now, list[0].bytes) {
+		return false, nil // the ref is another one by now
 	}
 	for i, p := range list {
 		switch {
@@ -162,87 +200,8 @@ func (c *checker) namespaces() {
 				c.refuse(path, coded(codeName, "namespace %q looks like %q: they %s", ns, o, why))
 			}
 		}
+		old = append(old, ns) // of two that are new, one may imitate the other
 	}
-}
-
-// releases looks at what is new: versions that an index lists, and releases that
-// none lists yet.
-func (c *checker) releases(ctx context.Context) error {
-	listed := map[string]bool{}
-	for _, cat := range []*catalog{c.was, c.is} {
-		if cat == nil {
-			continue
-		}
-		for _, ref := range cat.plugins() {
-			x, err := cat.index(ref)
-			if err != nil {
-				if cat == c.is {
-					c.refuse(indexPath(ref.Namespace, ref.Name), err)
-				}
-				continue
-			}
-			for _, v := range x.Versions {
-				listed[releasePath(x.Namespace, x.Name, v.Version)] = true
-			}
-		}
-	}
-	if err := c.listedReleases(ctx); err != nil {
-		return err
-	}
-	for _, path := range slices.Sorted(maps.Keys(c.head.files)) {
-		if !strings.HasPrefix(path, "connectors/") || !knownFile(path) || strings.HasSuffix(path, "/index.json") {
-			continue
-		}
-		if release, sig := strings.CutSuffix(path, ".asc"); sig {
-			if _, ok := c.head.files[release]; !ok {
-				c.refuse(path, coded(codeUnknown, "%q is a signature of nothing", path))
-			}
-			continue
-		}
-		if listed[path] {
-			continue
-		}
-		c.say("checking %s", path)
-		if err := c.proposal(ctx, path); err != nil {
-			return err
-		}
-	}
-	return ctx.Err()
-}
-
-// listedReleases compares every index with the base's, and verifies what is new in
-// it; where both are one, everything.
-func (c *checker) listedReleases(ctx context.Context) error {
-	if c.is == nil {
-		return nil
-	}
-	for _, ref := range c.is.plugins() {
-		x, err := c.is.index(ref)
-		if err != nil {
-			continue // it was said
-		}
-		old, err := c.was.index(ref)
-		if errors.Is(err, abi.ErrNotFound) {
-			old = &Index{Namespace: ref.Namespace, Name: ref.Name}
-			c.name(ref.Plugin(), indexPath(ref.Namespace, ref.Name))
-		} else if err != nil {
-			c.refuse(indexPath(ref.Namespace, ref.Name), fmt.Errorf("the base: %w", err))
-			continue
-		}
-		c.compare(old, x)
-		for _, v := range x.Versions {
-			if !c.whole && slices.ContainsFunc(old.Versions, func(o Version) bool {
-				return o.Version == v.Version && (o.Channel == v.Channel || v.Channel != Stable)
-			}) {
-				continue // known, and offered to nobody new
-			}
-			c.say("checking %s@%s", ref.Plugin(), v.Version)
-			if err := c.listed(ctx, ref, old, v); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // compare holds an index to the one in force: versions only grow, at the end, on

@@ -126,7 +126,7 @@ func TestProposeCheckAccept(t *testing.T) {
 	p := newProposing(t)
 	proposal, err := Propose(t.Context(), p.fork, "main", p.submission(p.releaseOf("1.1.0"), p.publisher), p.clock)
 	p.must(err)
-	if proposal.Branch != "propose/acme-tracker-1.1.0" {
+	if proposal.Branch != "propose/acme/tracker/1.1.0" {
 		t.Errorf("proposal %+v", proposal)
 	}
 	r := p.check(proposal.Branch)
@@ -156,7 +156,7 @@ func TestProposalMergedByTheForge(t *testing.T) {
 	_, err := Propose(t.Context(), p.fork, "main", p.submission(p.releaseOf("1.1.0"), p.publisher), p.clock)
 	p.must(err)
 	_, err = p.m.repo.run(t.Context(), nil, "-c", "protocol.file.allow=always", "fetch", "--quiet", p.fork,
-		"+refs/heads/propose/acme-tracker-1.1.0:refs/heads/main", "+refs/tags/*:refs/tags/*")
+		"+refs/heads/propose/acme/tracker/1.1.0:refs/heads/main", "+refs/tags/*:refs/tags/*")
 	p.must(err)
 	p.client = p.newClient()
 	_, err = p.client.AddRegistry(t.Context(), p.origin, p.owner.Fingerprint())
@@ -430,7 +430,7 @@ func TestGrowth(t *testing.T) {
 	r.Connectors[0].Tools = tools
 	_, err := Propose(t.Context(), p.fork, "main", p.submission(r, p.publisher), p.clock)
 	p.must(err)
-	report := p.check("propose/acme-tracker-1.1.0")
+	report := p.check("propose/acme/tracker/1.1.0")
 	wantAccepted(t, report)
 	if len(report.Growth) != 1 {
 		t.Fatalf("growth %+v", report.Growth)

@@ -368,7 +368,7 @@ func TestManyRefreshesAreRepacked(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	packs, _ := filepath.Glob(filepath.Join(f.client.registryDir(f.origin), "git", "objects", "pack", "*.pack"))
+	packs, _ := filepath.Glob(filepath.Join(f.registryDir(), "git", "objects", "pack", "*.pack"))
 	if len(packs) == 0 || len(packs) > maxPacks {
 		t.Errorf("%d packs", len(packs))
 	}

@@ -12,31 +12,38 @@ import (
 
 // Complete gives a reference without a namespace the one that it must mean: the
 // only plugin of that name in all registries, or in the one that ref names. It
-// never chooses between two. What is installed counts like what is offered. A
+// never chooses between two, and counts what a registry listed when it could be read. What is installed counts like what is offered. A
 // name that no copy of a registry has is looked for once more in new ones.
 func (c *Client) Complete(ctx context.Context, ref Ref) (Ref, error) {
 	if ref.Namespace != "" {
 		return ref, nil
 	}
-	found, err := c.named(ctx, ref)
-	if err == nil && len(found) == 0 {
+	l, err := c.named(ctx, ref)
+	if err == nil && (len(l.found) == 0 || len(l.unread) > 0) {
 		unreached := c.exclusive(func() error { return c.refreshEach(ctx) })
-		if found, err = c.named(ctx, ref); len(found) == 0 {
+		if l, err = c.named(ctx, ref); len(l.found)+len(l.unread) == 0 {
 			err = errors.Join(err, unreached)
 		}
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return Ref{}, err
-	case len(found) == 0:
+	}
+	if len(l.found) > 1 {
+		return Ref{}, abi.Errorf(abi.ErrInvalidArgs, "", "%q may be any of %s", ref.Name, strings.Join(l.found, ", ")).
+			WithHint("%s", installOne(l.found, ref))
+	}
+	if err := l.doubt(ref.Name, ref); err != nil {
+		return Ref{}, err
+	}
+	if len(l.found) == 0 {
 		return Ref{}, abi.Errorf(abi.ErrNotFound, "", "no registry has a plugin that is called %q", ref.Name).
 			WithHint("drawbridge search %s", ref.Name)
-	case len(found) > 1:
-		return Ref{}, abi.Errorf(abi.ErrInvalidArgs, "", "%q may be any of %s", ref.Name, strings.Join(found, ", ")).
-			WithHint("%s", installOne(found, ref))
 	}
-	full, err := ParseRef(found[0])
+	full, err := ParseRef(l.found[0])
 	full.Constraint, full.Channel = ref.Constraint, ref.Channel
+	if len(l.skipped) > 0 {
+		full.Registry = "" // whoever installs it looks for it as well, and is told
+	}
 	return full, err
 }
 
@@ -61,40 +68,21 @@ func quoted(arg string) string {
 	return arg
 }
 
-// named lists "registry:namespace/name" of every plugin that ref can mean.
-func (c *Client) named(ctx context.Context, ref Ref) ([]string, error) {
-	var found []string
+// named finds every plugin that ref can mean.
+func (c *Client) named(ctx context.Context, ref Ref) (lookup, error) {
 	lock, err := readLock(c.lockPath())
 	if err != nil {
-		return nil, err
+		return lookup{}, err
 	}
+	l, err := c.look(ctx, ref.Registry, func(r Ref) bool { return r.Name == ref.Name })
 	for _, e := range lock.Plugins {
 		if e.Name == ref.Name && (ref.Registry == "" || ref.Registry == e.Registry) {
-			found = append(found, e.Registry+":"+e.Plugin())
+			l.found = append(l.found, e.Registry+":"+e.Plugin())
 		}
 	}
-	registries, err := c.Registries()
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range registries {
-		if ref.Registry != "" && ref.Registry != r.ID {
-			continue
-		}
-		err := c.withCatalog(ctx, r.ID, func(cat *catalog) error {
-			for _, p := range cat.plugins() {
-				if p.Name == ref.Name {
-					found = append(found, r.ID+":"+p.Plugin())
-				}
-			}
-			return nil
-		})
-		if err != nil { // what can't be read may have the same name
-			return nil, err
-		}
-	}
-	slices.Sort(found)
-	return slices.Compact(found), nil
+	slices.Sort(l.found)
+	l.found = slices.Compact(l.found)
+	return l, err
 }
 
 // refreshEach fetches every registry's newest snapshot.

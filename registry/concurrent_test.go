@@ -15,7 +15,7 @@ func TestTwoMaintainersAtOnce(t *testing.T) {
 	for name, slow := range map[string]func(f *fixture, m *Maintainer) error{
 		"refresh": func(f *fixture, m *Maintainer) error { return m.Refresh(t.Context(), f.keys) },
 		"sign": func(f *fixture, m *Maintainer) error {
-			_, err := m.Sign(t.Context(), Keys{Revocation: []Signer{f.owner2}})
+			_, err := m.Sign(t.Context(), Keys{Revocation: []Signer{f.owner2}}, f.shown())
 			return err
 		},
 	} {

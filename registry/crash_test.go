@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/signing"
 )
 
 // These tests run changes of one directory in processes of their own and kill them
@@ -30,6 +31,8 @@ const (
 	crashStep   = "DRAWBRIDGE_CRASH_STEP"   // the step before which it dies; 0 is none
 	crashOps    = "DRAWBRIDGE_CRASH_OPS"    // after how many changes it ends
 	crashRounds = "DRAWBRIDGE_CRASH_ROUNDS" // how often each test kills
+	crashOrigin = "DRAWBRIDGE_CRASH_ORIGIN" // of the registry, if it is what comes and goes
+	crashOwner  = "DRAWBRIDGE_CRASH_OWNER"  // the key that it is pinned to then
 )
 
 func envNumber(name string, otherwise int64) int64 {
@@ -67,10 +70,30 @@ func TestCrashHelper(t *testing.T) {
 	}
 	rng := rand.New(rand.NewPCG(uint64(envNumber(crashSeed, 0)), 1))
 	for range envNumber(crashOps, 1<<40) {
-		if err := change(t, c, rng); err != nil {
+		err := error(nil)
+		if origin := os.Getenv(crashOrigin); origin != "" {
+			err = comeAndGo(t, c, origin, signing.Fingerprint(os.Getenv(crashOwner)))
+		} else {
+			err = change(t, c, rng)
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
+}
+
+// comeAndGo adds a registry if it isn't there, fetches it, and removes it.
+func comeAndGo(t *testing.T, c *Client, origin string, owner signing.Fingerprint) error {
+	t.Helper()
+	_, err := c.Refresh(t.Context(), "main")
+	if errors.Is(err, abi.ErrNotFound) {
+		_, err = c.AddRegistry(t.Context(), origin, owner)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(os.Stdout, "seen")
+	return c.RemoveRegistry("main")
 }
 
 // change makes one random change.

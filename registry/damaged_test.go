@@ -13,7 +13,7 @@ import (
 // revoked: an add does not take it away because it can't be read.
 func TestAddKeepsADamagedState(t *testing.T) {
 	f := newFixture(t)
-	state := filepath.Join(f.client.registryDir(f.origin), "state.json")
+	state := filepath.Join(f.registryDir(), "state.json")
 	f.must(os.WriteFile(state, []byte("{"), 0o600))
 	for range 2 {
 		_, err := f.client.AddRegistry(t.Context(), f.origin, f.owner.Fingerprint())

@@ -54,7 +54,7 @@ func (c *Client) Details(ctx context.Context, ref Ref) (Details, error) {
 			d.Running = &r
 		}
 	}
-	id, err := c.registryOf(ctx, ref, lock)
+	id, _, err := c.registryOf(ctx, ref, lock)
 	if err != nil {
 		return d, err
 	}

@@ -17,7 +17,8 @@
 // is derived from it, in the order of catalog.go. A snapshot that is older than
 // the newest one seen, that equals its version with other bytes, or that takes a
 // revocation back is refused. An expired one stops installs and updates, while
-// what is installed goes on with a warning.
+// what is installed goes on with a warning. That holds for a registry that was removed
+// and is added again, too (removed.go).
 //
 // Files that Git brings are hostile: the git program runs with a fixed
 // configuration and limits (git.go), into a bare repository, objects are read one

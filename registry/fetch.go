@@ -20,7 +20,7 @@ func (c *Client) fetchModule(ctx context.Context, cat *catalog, v *verified) ([]
 	if c.cfg.Events.Downloading != nil {
 		c.cfg.Events.Downloading(v.Namespace+"/"+v.Name, v.Version, v.Module.Size)
 	}
-	from, err := sourceOf(ctx, cat.state.Registry, cat.state.URL)
+	from, err := cat.state.source(ctx)
 	if err != nil {
 		return nil, err
 	}

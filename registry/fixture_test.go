@@ -159,6 +159,14 @@ func (f *fixture) publish(version string) {
 	f.must(f.m.Publish(f.t.Context(), f.keys, f.submission(f.releaseOf(version), f.publisher)))
 }
 
+// registryDir is what the client keeps of the registry.
+func (f *fixture) registryDir() string {
+	f.t.Helper()
+	_, dir, err := f.client.registryState(f.id)
+	f.must(err)
+	return dir
+}
+
 func yes(context.Context, Review) error { return nil }
 
 func (f *fixture) install(ref Ref) (Entry, error) {

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -205,11 +206,14 @@ func toEnd(cmd *exec.Cmd, how limits) error {
 	return err
 }
 
-// capped keeps the first maxGitOutput bytes and drops the rest.
-type capped struct{ bytes.Buffer }
+// capped keeps the first bytes and drops the rest.
+type capped struct {
+	bytes.Buffer
+	most int // bytes; 0 means maxGitOutput
+}
 
 func (c *capped) Write(p []byte) (int, error) {
-	if room := maxGitOutput - c.Len(); room > 0 {
+	if room := cmp.Or(c.most, maxGitOutput) - c.Len(); room > 0 {
 		_, _ = c.Buffer.Write(p[:min(room, len(p))])
 	}
 	return len(p), nil

@@ -27,6 +27,18 @@ func examples() map[string][2]document {
 	entry.Version, entry.Snapshot, entry.Release, entry.Module = "1.1.0", 7, hash("c"), hash("d")
 	entry.Signed, entry.Consented, entry.Previous = day(3), day(4), &old
 	entry.Channel, entry.Pinned = Beta, true
+	seen := state{
+		typeState, Format, "main", "https://git.example/registry.git", false, key("0"), 2, hash("9").SHA256,
+		[]signing.Fingerprint{key("2")},
+		7, hash("e").SHA256, day(15),
+		map[string]int64{"acme": 2},
+		4,
+		[]RevokedKey{{key("4"), "stolen", day(5)}},
+		[]RevokedArtifact{},
+		map[string]seenIndex{"acme/tracker": {day(4), map[string]Time{"1.0.0": day(1), "1.1.0": day(3)}}},
+	}
+	elsewhere := seen
+	elsewhere.URL, elsewhere.Elsewhere = "/srv/registry.git", true
 	return map[string][2]document{
 		"root.json": {&Root{
 			typeRoot, Format, "main", 2, day(1), day(30),
@@ -55,17 +67,11 @@ func examples() map[string][2]document {
 			[]TeamRegistry{{"main", "https://git.example/registry.git", key("0")}},
 			[]TeamPlugin{{"main", "acme", "tracker", "1.1.0", hash("c"), hash("d"), key("3"), map[string]string{"base_url": "https://tracker.example"}}},
 		}, &TeamLock{}},
-		"teams.json": {&teams{typeTeams, Format, []Team{{"support", key("6"), "-----BEGIN PGP PUBLIC KEY BLOCK-----\n", day(4), 3, hash("7").SHA256}}}, &teams{}},
-		"state.json": {&state{
-			typeState, Format, "main", "https://git.example/registry.git", key("0"), 2, hash("9").SHA256,
-			[]signing.Fingerprint{key("2")},
-			7, hash("e").SHA256, day(15),
-			map[string]int64{"acme": 2},
-			4,
-			[]RevokedKey{{key("4"), "stolen", day(5)}},
-			[]RevokedArtifact{},
-			map[string]seenIndex{"acme/tracker": {day(4), map[string]Time{"1.0.0": day(1), "1.1.0": day(3)}}},
-		}, &state{}},
+		"teams.json":        {&teams{typeTeams, Format, []Team{{"support", key("6"), "-----BEGIN PGP PUBLIC KEY BLOCK-----\n", day(4), 3, hash("7").SHA256}}, nil}, &teams{}},
+		"teams-former.json": {&teams{typeTeams, Format, []Team{}, []FormerTeam{{"support", key("6"), 3, hash("7").SHA256, day(6)}}}, &teams{}},
+		"state.json":        {&seen, &state{}},
+		"names.json":        {&knownNames{typeNames, Format, "main", day(1), []string{"acme/clock", "acme/tracker"}}, &knownNames{}},
+		"removed.json":      {&tombstone{typeRemoved, Format, day(9), true, &elsewhere}, &tombstone{}},
 	}
 }
 
@@ -137,6 +143,10 @@ func fresh(d document) document {
 		return &TeamLock{}
 	case *teams:
 		return &teams{}
+	case *tombstone:
+		return &tombstone{}
+	case *knownNames:
+		return &knownNames{}
 	}
 	return &state{}
 }
@@ -170,6 +180,10 @@ func FuzzNamespace(f *testing.F)   { fuzzDocument(f, "namespace.json") }
 func FuzzIndex(f *testing.F)       { fuzzDocument(f, "index.json") }
 func FuzzLock(f *testing.F)        { fuzzDocument(f, "lock.json") }
 func FuzzState(f *testing.F)       { fuzzDocument(f, "state.json") }
+
+func FuzzTeams(f *testing.F)   { fuzzDocument(f, "teams-former.json") }
+func FuzzRemoved(f *testing.F) { fuzzDocument(f, "removed.json") }
+func FuzzNames(f *testing.F)   { fuzzDocument(f, "names.json") }
 
 func FuzzParseRef(f *testing.F) {
 	f.Add("main:acme/tracker@~> 1.2")

@@ -32,7 +32,7 @@ func TestGrowthIsThatOfTheChannelsUsers(t *testing.T) {
 	_, err = Propose(ctx, p.fork, "main", p.submission(p.wider("1.3.0"), p.publisher), p.clock)
 	p.must(err)
 	for channel, from := range map[Channel]string{"": "1.0.0", Stable: "1.0.0", Beta: "1.1.0"} {
-		report := p.check("propose/acme-tracker-1.3.0", func(o *CheckOptions) { o.Channel = channel })
+		report := p.check("propose/acme/tracker/1.3.0", func(o *CheckOptions) { o.Channel = channel })
 		wantAccepted(t, report)
 		if len(report.Growth) != 1 {
 			t.Fatalf("%q: growth %+v", channel, report.Growth)

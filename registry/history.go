@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
@@ -82,7 +80,7 @@ func Log(ctx context.Context, opts LogOptions) (*History, error) {
 		if err != nil {
 			return err
 		}
-		if err := repo.fetchAs(ctx, from, []string{"+" + ref + ":" + refIncoming}, fetchHow{whole: true}); err != nil {
+		if _, err := repo.fetchNamed(ctx, from, ref, refIncoming, fetchHow{whole: true}); err != nil {
 			return fetchError(err, from)
 		}
 		objects, err := repo.open(ctx)
@@ -299,14 +297,3 @@ func otherSnapshotKeys(before *past, root *Root) bool {
 }
 
 func (p *past) view() view { return view{p.snapshot.Files, p.snapshot.Root, p.read} }
-
-// refPattern is what a ref may be called that is given to git: nothing that it takes
-// for an option, a range or another part of a refspec.
-var refPattern = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/+-]{0,199}$`)
-
-func checkRefName(ref string) error {
-	if !refPattern.MatchString(ref) || strings.Contains(ref, "..") || strings.Contains(ref, "//") || strings.HasSuffix(ref, ".lock") || strings.HasSuffix(ref, "/") {
-		return abi.Errorf(abi.ErrInvalidArgs, "", "%q isn't the name of a branch, tag or commit", ref)
-	}
-	return nil
-}

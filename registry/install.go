@@ -93,9 +93,9 @@ func (c *Client) propose(ctx context.Context, ref Ref, opts InstallOptions) (*pr
 	if err != nil {
 		return nil, Entry{}, err
 	}
-	id, err := c.registryOf(ctx, ref, lock)
-	if errors.Is(err, abi.ErrNotFound) {
-		id, err = c.registryOfNew(ctx, ref, lock)
+	id, unread, err := c.registryOf(ctx, ref, lock)
+	if _, doubted := errors.AsType[unreadError](err); doubted || errors.Is(err, abi.ErrNotFound) {
+		id, unread, err = c.registryOfNew(ctx, ref, lock)
 	}
 	if err != nil {
 		return nil, Entry{}, err
@@ -114,6 +114,7 @@ func (c *Client) propose(ctx context.Context, ref Ref, opts InstallOptions) (*pr
 		if err != nil {
 			return err
 		}
+		p.review.Notices = append(p.review.Notices, unread...)
 		l, whole := c.isThere(p, lock)
 		if !whole || opts.Again || p.channel == Beta && l.Entry.Channel != Beta {
 			return nil
@@ -276,7 +277,7 @@ func (c *Client) verifyVersion(cat *catalog, ref Ref, lock *Lock, opts InstallOp
 	if err != nil {
 		return nil, err
 	}
-	return v, cat.state.write(filepath.Join(dir, "state.json")) // the namespace's version is new
+	return v, cat.state.write(filepath.Join(dir, stateFile)) // the namespace's version is new
 }
 
 // runnable refuses a release that this host can't install. Plugins of another kind
@@ -340,24 +341,38 @@ func (e Entry) withoutPrevious() *Entry {
 
 // activate writes module, release and, as the one step that counts, the lock.
 func (c *Client) activate(lock *Lock, e Entry, v *verified, wasm []byte) error {
-	next := lock.with(e)
-	for _, step := range []struct {
-		name string
-		do   func() error
-	}{
-		{"module", func() error { return c.store().put(wasm, extModule) }},
-		{"release", func() error { return c.store().put(v.bytes, extRelease) }},
-		{"lock", func() error { return next.write(c.lockPath()) }},
-	} {
-		if err := c.at(step.name); err != nil {
-			return err
-		}
-		if err := step.do(); err != nil {
-			return err
-		}
+	if err := c.keepFiles(v, wasm); err != nil {
+		return err
+	}
+	return c.enforce(lock.with(e), e)
+}
+
+// keepFiles puts what the lock file will name into the store.
+func (c *Client) keepFiles(v *verified, wasm []byte) error {
+	if err := c.at("module"); err != nil {
+		return err
+	}
+	if err := c.store().put(wasm, extModule); err != nil {
+		return err
+	}
+	if err := c.at("release"); err != nil {
+		return err
+	}
+	return c.store().put(v.bytes, extRelease)
+}
+
+// enforce writes a lock file in which entries are new, and clears up after it.
+func (c *Client) enforce(next *Lock, entries ...Entry) error {
+	if err := c.at("lock"); err != nil {
+		return err
+	}
+	if err := next.write(c.lockPath()); err != nil {
+		return err
 	}
 	if c.cfg.Events.Installed != nil {
-		c.cfg.Events.Installed(e)
+		for _, e := range entries {
+			c.cfg.Events.Installed(e)
+		}
 	}
 	c.tidy(next)
 	return nil

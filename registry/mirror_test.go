@@ -230,30 +230,38 @@ func TestMirrorIntoSomethingElse(t *testing.T) {
 	}
 }
 
+// move fetches the fixture's registry from another address.
+func (f *fixture) move(url string) (Registry, error) {
+	f.t.Helper()
+	shown, err := f.client.Registry(f.id)
+	f.must(err)
+	return f.client.SetRegistryURL(f.t.Context(), shown, url)
+}
+
 // Another address has to have what was seen, or more, of the same owner.
 func TestSetRegistryURL(t *testing.T) {
 	f := newFixture(t)
 	dir := filepath.Join(t.TempDir(), "mirror.git")
 	_, err := f.client.Mirror(t.Context(), "main", dir, Mirroring{})
 	f.must(err)
-	r, err := f.client.SetRegistryURL(t.Context(), "main", dir)
+	r, err := f.move(dir)
 	if err != nil || r.URL != dir || r.Pinned != f.owner.Fingerprint() {
 		t.Fatalf("moved to %+v, %v", r, err)
 	}
 	f.mustInstall(tracker)
 	f.publish("1.1.0") // the mirror doesn't have it
-	_, err = f.client.SetRegistryURL(t.Context(), "main", f.origin)
+	_, err = f.move(f.origin)
 	f.must(err)
-	_, err = f.client.SetRegistryURL(t.Context(), "main", dir)
+	_, err = f.move(dir)
 	wantRefused(t, err, abi.ReasonSnapshotOlder, f.snapshot)
 	other := newOrigin(t, "other")
-	_, err = f.client.SetRegistryURL(t.Context(), "main", other.origin)
+	_, err = f.move(other.origin)
 	wantRefused(t, err, abi.ReasonWrongName)
 	list, err := f.client.Registries()
 	if err != nil || len(list) != 1 || list[0].URL != f.origin {
 		t.Errorf("registries %+v, %v", list, err)
 	}
-	if _, err := f.client.SetRegistryURL(t.Context(), "main", "ext::sh -c id"); !errors.Is(err, abi.ErrInvalidArgs) {
+	if _, err := f.move("ext::sh -c id"); !errors.Is(err, abi.ErrInvalidArgs) {
 		t.Errorf("a command: %v", err)
 	}
 }

@@ -34,13 +34,22 @@ func (c *catalog) index(ref Ref) (*Index, error) {
 	return &x, nil
 }
 
-// choose returns the newest version that ref asks for. Beta versions are chosen
-// only when they or their channel are named, yanked ones when they are; locked is the installed version, which may
-// be yanked. There is none if ok is false.
+// choose returns the newest version that ref asks for. There is none if ok is false.
 func choose(x *Index, ref Ref, locked string) (v Version, ok bool, err error) {
+	list, err := eligible(x, ref, locked)
+	if err != nil || len(list) == 0 {
+		return Version{}, false, err
+	}
+	return list[0], true, nil
+}
+
+// eligible lists the versions that ref asks for, the newest first. Beta versions are
+// among them only when they or their channel are named, yanked ones when they are;
+// locked is the installed version, which may be yanked.
+func eligible(x *Index, ref Ref, locked string) (list []Version, err error) {
 	constraints, err := ref.constraints()
 	if err != nil {
-		return Version{}, false, abi.Errorf(abi.ErrInvalidArgs, "", "version constraint %q: %w", ref.Constraint, err)
+		return nil, abi.Errorf(abi.ErrInvalidArgs, "", "version constraint %q: %w", ref.Constraint, err)
 	}
 	for _, v := range slices.Backward(x.Versions) {
 		parsed := version.Must(version.NewSemver(v.Version))
@@ -50,14 +59,26 @@ func choose(x *Index, ref Ref, locked string) (v Version, ok bool, err error) {
 		case v.Yanked != "" && v.Version != locked:
 		case !named && ref.Channel != Beta && (v.Channel != Stable || parsed.Prerelease() != "" && constraints == nil):
 		default:
-			return v, true, nil
+			list = append(list, v)
 		}
 	}
-	return Version{}, false, nil
+	return list, nil
 }
 
-// namespace verifies who may publish in a namespace.
+// namespace returns who may publish in a namespace, verified once.
 func (c *catalog) namespace(name string) (*Namespace, error) {
+	if n, ok := c.spaces[name]; ok {
+		return n, nil
+	}
+	n, err := c.readNamespace(name)
+	if err != nil {
+		return nil, err
+	}
+	c.spaces[name] = n
+	return n, nil
+}
+
+func (c *catalog) readNamespace(name string) (*Namespace, error) {
 	path := namespacePath(name)
 	data, err := c.read(path)
 	if err != nil {

@@ -5,67 +5,98 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
+	"slices"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/signing"
 )
 
+// A Previewed registry is one that a person can be asked about.
+type Previewed struct {
+	Registry
+	Before []Removed // what was added under its id before and removed, the last one first
+}
+
 // Preview fetches and verifies a registry as [Client.AddRegistry] does, and keeps
 // nothing of it: a person can be asked about what would be added, and isn't asked
 // about what would be refused.
-func (c *Client) Preview(ctx context.Context, address string, pinned signing.Fingerprint) (Registry, error) {
+func (c *Client) Preview(ctx context.Context, address string, pinned signing.Fingerprint) (Previewed, error) {
 	from, err := parseAddress(address)
 	if err != nil {
-		return Registry{}, err
+		return Previewed{}, err
 	}
-	if err := c.refuseAgain(from); err != nil {
-		return Registry{}, err
+	if !pinned.Valid() {
+		return Previewed{}, abi.Errorf(abi.ErrInvalidArgs, "", "fingerprint %q isn't a full one", pinned)
+	}
+	if err := c.refuseAgain(from.url); err != nil {
+		return Previewed{}, err
 	}
 	dir, err := os.MkdirTemp("", "drawbridge-registry-")
 	if err != nil {
-		return Registry{}, fmt.Errorf("making a scratch directory: %w", err)
+		return Previewed{}, fmt.Errorf("making a scratch directory: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	cfg := c.cfg
-	cfg.Dir, cfg.Builtin, cfg.Events = dir, nil, Events{}
-	probe, err := New(cfg)
+	probe := &Client{cfg: c.cfg} // it writes into dir alone
+	probe.cfg.Builtin, probe.cfg.Events = nil, Events{}
+	s, err := probe.fetchInto(ctx, dir, from, newState(from.url, pinned), (&arrival{client: probe}).hold)
 	if err != nil {
-		return Registry{}, err
+		return Previewed{}, askAgain(err)
 	}
-	r, err := probe.AddRegistry(ctx, address, pinned)
-	if err != nil {
-		return Registry{}, err
+	seen := Previewed{Registry: s.registry()}
+	seen.Before, err = c.before(seen.ID)
+	return seen, err
+}
+
+// before tells what was added under an id before and removed.
+func (c *Client) before(id string) ([]Removed, error) {
+	all, err := c.tombstones(id)
+	list := []Removed{}
+	for _, t := range all {
+		list = append(list, t.told())
 	}
-	return r, c.refuseSecond(r.ID)
+	return list, err
 }
 
 // AddPreviewed is [Client.AddRegistry] for what [Client.Preview] returned: another
-// registry that stands at its address by now is refused.
-func (c *Client) AddPreviewed(ctx context.Context, seen Registry) (Registry, error) {
+// registry that stands at its address by now is refused, and so is one about which
+// more or less is remembered than was told.
+func (c *Client) AddPreviewed(ctx context.Context, seen Previewed) (Registry, error) {
 	from, err := parseAddress(seen.URL)
 	if err != nil {
 		return Registry{}, err
 	}
 	var added Registry
 	err = c.exclusive(func() error {
-		added, err = c.addRegistry(ctx, from, from, seen.Pinned, seen.ID)
+		before, err := c.before(seen.ID)
+		if err != nil {
+			return err
+		}
+		if !slices.Equal(before, seen.Before) {
+			return changedMeanwhile(seen.ID)
+		}
+		first := newState(from.url, seen.Pinned)
+		first.Registry = seen.ID
+		added, err = c.addRegistry(ctx, from, first, &arrival{client: c})
 		return err
 	})
 	return added, err
 }
 
+// changedMeanwhile refuses an answer to a question about what is no longer so.
+func changedMeanwhile(id string) error {
+	return abi.Errorf(abi.ErrConfirmationRequired, "registry", "registry %q changed while the question was open: nothing was done", id).
+		WithHint("drawbridge registry list, and the same command again")
+}
+
 // refuseAgain refuses an address that a registry was added with.
-func (c *Client) refuseAgain(home address) error {
-	dir := c.registryDir(home.url)
-	_, err := readState(filepath.Join(dir, "state.json"))
-	if isMissing(err) {
-		return nil
+func (c *Client) refuseAgain(url string) error {
+	all, err := c.states()
+	for _, s := range all {
+		if s.URL == url && !s.Elsewhere {
+			return abi.Errorf(abi.ErrInvalidArgs, "", "registry %q is added already", url).WithHint("drawbridge registry list")
+		}
 	}
-	if err != nil { // what was seen and revoked is in there
-		return &DamagedError{Dir: dir, Err: err}
-	}
-	return abi.Errorf(abi.ErrInvalidArgs, "", "registry %q is added already", home.url).WithHint("drawbridge registry list")
+	return err // what was seen and revoked is in a damaged state
 }
 
 // askAgain adds to the refusal of a pin what its user can do.

@@ -30,15 +30,16 @@ func Propose(ctx context.Context, dir, base string, s Submission, clock Clock) (
 	if err != nil {
 		return Proposal{}, err
 	}
-	if err := checkRefName(base); err != nil {
+	m := OpenMaintainer(gitDir, clock)
+	on, err := m.repo.commitOf(ctx, base)
+	if err != nil {
 		return Proposal{}, err
 	}
-	m := OpenMaintainer(gitDir, clock)
 	r, err := decodeRelease("the release", s.Release)
 	if err != nil {
 		return Proposal{}, err
 	}
-	e, err := m.load(ctx, base, Keys{})
+	e, err := m.load(ctx, on, Keys{})
 	if err != nil {
 		return Proposal{}, err
 	}
@@ -56,21 +57,32 @@ func Propose(ctx context.Context, dir, base string, s Submission, clock Clock) (
 	}
 	p := Proposal{
 		Plugin: r.Namespace + "/" + r.Name, Version: r.Version, Module: r.Module.SHA256,
-		Branch: "propose/" + r.Namespace + "-" + r.Name + "-" + r.Version,
+		Branch: proposalBranch(r),
 	}
 	p.Refs = []string{p.Branch, artifactTag(r.Module.SHA256)}
-	stream := proposalStream(p, base, e.now.Unix(), releasePath(r.Namespace, r.Name, r.Version), s)
+	stream := proposalStream(p, on, e.now.Unix(), releasePath(r.Namespace, r.Name, r.Version), s)
 	if _, err := m.repo.run(ctx, bytes.NewReader(stream), "fast-import", "--quiet", "--date-format=raw", "--force"); err != nil {
 		return Proposal{}, fmt.Errorf("committing: %w", err)
 	}
 	return p, nil
 }
 
-// proposalStream is a commit that adds a release and its signature to base.
-func proposalStream(p Proposal, base string, now int64, path string, s Submission) []byte {
+// proposalBranch names the branch of a release's proposal: its parts are folders, so
+// that no two releases share a branch, and none is a folder of another one's. All of
+// it is lower case. git refuses a name that ends like its lock files.
+func proposalBranch(r abi.Release) string {
+	name := "propose/" + r.Namespace + "/" + r.Name + "/" + r.Version
+	if strings.HasSuffix(name, ".lock") {
+		name += "-" // as no version ends
+	}
+	return name
+}
+
+// proposalStream is a commit that adds a release and its signature to another one.
+func proposalStream(p Proposal, on string, now int64, path string, s Submission) []byte {
 	var b bytes.Buffer
 	message := "propose " + p.Plugin + " " + p.Version + "\n"
-	fmt.Fprintf(&b, "commit refs/heads/%s\ncommitter drawbridge <> %d +0000\ndata %d\n%sfrom %s^0\n", p.Branch, now, len(message), message, base)
+	fmt.Fprintf(&b, "commit refs/heads/%s\ncommitter drawbridge <> %d +0000\ndata %d\n%sfrom %s\n", p.Branch, now, len(message), message, on)
 	for _, f := range []struct {
 		path string
 		data []byte
@@ -104,6 +116,11 @@ type AcceptOptions struct {
 	Ref  string // empty means the registry's branch, into which somebody merged them
 	// Channel is that of the new versions; empty means Stable.
 	Channel Channel
+	// On is the commit of the registry's branch that somebody compared the proposal
+	// with. If the branch is another one, nothing is accepted. Empty means any.
+	On string
+	// Only are the paths of releases to take in, as in [CheckReport]; nil means all.
+	Only []string
 }
 
 // Accept takes in every release at a ref that no index lists, with its module, and
@@ -118,12 +135,16 @@ func (m *Maintainer) Accept(ctx context.Context, keys Keys, opts AcceptOptions) 
 	if err != nil {
 		return nil, err
 	}
+	found = slices.DeleteFunc(found, func(u unlisted) bool { return opts.Only != nil && !slices.Contains(opts.Only, u.path) })
 	var done []ProposedRelease
 	what := make([]string, len(found))
 	for i, p := range found {
 		what[i] = "accept " + p.path
 	}
 	err = m.change(ctx, keys, strings.Join(what, ", "), func(e *edit) error {
+		if opts.On != "" && e.base != opts.On {
+			return abi.Errorf(abi.ErrConfirmationRequired, "", "the registry was changed since the proposal was checked: nothing was accepted").WithHint("the same command again")
+		}
 		for _, p := range found {
 			if e.lists(p.path) {
 				continue
@@ -156,12 +177,13 @@ func (m *Maintainer) bringProposal(ctx context.Context, opts AcceptOptions) (ref
 	}
 	here := address{m.repo.dir, fromFile}
 	if opts.From == "" {
-		return ref, here, nil
+		ref, err = m.repo.commitOf(ctx, ref)
+		return ref, here, err
 	}
 	if from, err = parseAddress(opts.From); err != nil {
 		return "", address{}, err
 	}
-	if err := m.repo.fetch(ctx, from, ref, refIncoming); err != nil {
+	if _, err := m.repo.fetchNamed(ctx, from, ref, refIncoming, fetchHow{}); err != nil {
 		return "", address{}, fetchError(err, from)
 	}
 	return refIncoming, from, nil

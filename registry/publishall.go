@@ -73,8 +73,12 @@ func (m *Maintainer) putSome(ctx context.Context, some []Submission) error {
 		return fmt.Errorf("storing modules: git names %d of %d", len(ids), len(some))
 	}
 	in.Reset()
+	named := map[string]bool{} // versions may share a module
 	for i, s := range some {
-		fmt.Fprintf(&in, "update %s %s\n", artifactRef(hashOf(s.Wasm)), ids[i])
+		if ref := artifactRef(hashOf(s.Wasm)); !named[ref] {
+			named[ref] = true
+			fmt.Fprintf(&in, "update %s %s\n", ref, ids[i])
+		}
 	}
 	if _, err := m.repo.run(ctx, &in, "update-ref", "--stdin"); err != nil {
 		return fmt.Errorf("naming modules: %w", err)

@@ -17,6 +17,7 @@ func TestPublishAll(t *testing.T) {
 	for _, v := range []string{"1.1.0", "1.2.0", "2.0.0"} {
 		all = append(all, f.submission(f.releaseOf(v), f.publisher))
 	}
+	all = append(all, f.same("2.1.0", "2.0.0")) // two versions with one module
 	before, err := f.client.Refresh(t.Context(), "main")
 	f.must(err)
 	f.must(f.m.PublishAll(t.Context(), f.keys, all))

@@ -2,10 +2,15 @@ package registry
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
 )
 
 // reachTimeout bounds one look whether a registry answers.
@@ -18,7 +23,7 @@ func (c *Client) Reach(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	from, err := sourceOf(ctx, s.Registry, s.URL)
+	from, err := s.source(ctx)
 	if err != nil {
 		return err
 	}
@@ -52,9 +57,13 @@ func (r repository) proposedAt(ctx context.Context, from address) (names []strin
 	return names
 }
 
-// refsAt lists refs of another repository, as git ls-remote prints them.
-func (r repository) refsAt(ctx context.Context, from address, pattern string) (string, error) {
-	args := []string{"ls-remote", "--exit-code", "--quiet", "--", from.url, pattern}
+// maxRefList bounds a list of refs: a registry has one for each module.
+const maxRefList = 16 << 20
+
+// refsAt lists refs of another repository, as git ls-remote prints them. None is an
+// error too.
+func (r repository) refsAt(ctx context.Context, from address, patterns ...string) (string, error) {
+	args := append([]string{"ls-remote", "--exit-code", "--quiet", "--", from.url}, patterns...)
 	cmd, how := r.command(ctx, args...), hardLimits
 	if from.via == overHTTPS {
 		extra, err := userSettings(ctx)
@@ -63,7 +72,7 @@ func (r repository) refsAt(ctx context.Context, from address, pattern string) (s
 		}
 		cmd.Env, how = append(cmd.Env, extra...), helpersFree
 	}
-	out, said := &capped{}, &capped{}
+	out, said := &capped{most: maxRefList}, &capped{}
 	cmd.Stdout, cmd.Stderr = out, said
 	err := toEnd(cmd, how)
 	if ctx.Err() != nil {
@@ -72,5 +81,37 @@ func (r repository) refsAt(ctx context.Context, from address, pattern string) (s
 	if err != nil {
 		return "", &gitError{args, said.String(), err}
 	}
+	if out.Len() == maxRefList {
+		return "", abi.Errorf(abi.ErrLimitExceeded, "fetch", "%q has more refs than %d bytes list", from.url, maxRefList)
+	}
 	return out.String(), nil
+}
+
+// noRefs reports whether refsAt failed because there is none.
+func noRefs(err error) bool {
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	return ok && exit.ExitCode() == 2
+}
+
+// artifactsAt lists the modules that another repository has: sha256 > object id. As
+// for a client, a ref comes before a tag of the same name.
+func (r repository) artifactsAt(ctx context.Context, from address) (map[string]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, gitTimeout)
+	defer cancel()
+	text, err := r.refsAt(ctx, from, artifactRef("*"), artifactTag("*"))
+	if err != nil && !noRefs(err) {
+		return nil, fetchError(err, from)
+	}
+	refs, tags := map[string]string{}, map[string]string{}
+	for line := range strings.Lines(text) {
+		id, name, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		if sha, ok := strings.CutPrefix(strings.TrimSuffix(name, "^{}"), artifactRef("")); ok && validHash(sha) {
+			refs[sha] = id // what a tag object means stands below it
+		}
+		if sha, ok := strings.CutPrefix(strings.TrimSuffix(name, "^{}"), artifactTag("")); ok && validHash(sha) {
+			tags[sha] = id
+		}
+	}
+	maps.Copy(tags, refs)
+	return tags, nil
 }

@@ -449,7 +449,7 @@ func TestInterruptedTransfer(t *testing.T) {
 	}
 	f.wantActive("1.0.0")
 	// What a killed git and a killed host leave.
-	git := filepath.Join(f.client.registryDir(server.URL+"/origin.git"), "git")
+	git := filepath.Join(f.registryDir(), "git")
 	remains := []string{
 		filepath.Join(git, "shallow.lock"), filepath.Join(git, "objects", "pack", "tmp_pack_x"),
 		filepath.Join(git, "refs", "drawbridge", "incoming.lock"), filepath.Join(f.client.cfg.Dir, ".scratch-1"),

@@ -1,11 +1,14 @@
 package registry
 
 import (
+	"bytes"
+	"maps"
 	"slices"
 	"testing"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/abi/release"
+	"github.com/drawbridge-mcp/drawbridge/signing"
 )
 
 // publishSame publishes a version with the module of another one.
@@ -92,5 +95,28 @@ func TestWhatIsRevokedIsNotPublished(t *testing.T) {
 		if _, ok := f.files()[releasePath(r.Namespace, r.Name, r.Version)]; ok {
 			t.Errorf("%s: it is there", name)
 		}
+	}
+}
+
+// A version that is revoked comes back under no number, and its publisher's key
+// publishes nothing more, in either way.
+func TestWhatARevokedPublisherSignsIsNotPublished(t *testing.T) {
+	f := newFixture(t)
+	f.must(f.m.Revoke(t.Context(), f.keys, Revocation{Versions: versions("1.0.0"), Reason: "evil"}))
+	for name, s := range map[string]Submission{
+		"the version":                   f.submission(f.releaseOf("1.0.0"), f.publisher),
+		"its module under a higher one": f.same("1.1.0", "1.0.0"),
+	} {
+		t.Log(name)
+		wantRefused(t, f.m.Publish(t.Context(), f.keys, s), abi.ReasonArtifactRevoked)
+		wantRefused(t, f.m.PublishAll(t.Context(), f.keys, []Submission{s}), abi.ReasonArtifactRevoked)
+	}
+	f.must(f.m.Revoke(t.Context(), f.keys, Revocation{Keys: []signing.Fingerprint{f.publisher.Fingerprint()}, Reason: "stolen"}))
+	next := f.submission(f.releaseOf("1.1.0"), f.publisher)
+	before := f.files()
+	wantRefused(t, f.m.Publish(t.Context(), f.keys, next), abi.ReasonKeyRevoked, f.publisher)
+	wantRefused(t, f.m.PublishAll(t.Context(), f.keys, []Submission{next}), abi.ReasonKeyRevoked, f.publisher)
+	if after := f.files(); !maps.EqualFunc(before, after, bytes.Equal) {
+		t.Error("the registry has changed")
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/signing"
@@ -130,9 +129,10 @@ func (m *Maintainer) Partial() *Maintainer {
 
 // A PendingChange is one that was put aside.
 type PendingChange struct {
-	Changes  []Change  `json:"changes"`  // what differs from the state in force
-	Missing  []Missing `json:"missing"`  // signatures
-	Complete bool      `json:"complete"` // it isn't pending any more: the branch has it
+	Changes  []Change  `json:"changes"`          // what differs from the state in force
+	Missing  []Missing `json:"missing"`          // signatures
+	Complete bool      `json:"complete"`         // it isn't pending any more: the branch has it
+	Commit   string    `json:"commit,omitempty"` // what was put aside
 }
 
 // ErrNothingPending says that no change was put aside.
@@ -144,15 +144,20 @@ func (m *Maintainer) Pending(ctx context.Context) (PendingChange, error) {
 	if err != nil {
 		return PendingChange{}, err
 	}
-	return PendingChange{Changes: changesBetween(before.view(), e.view()), Missing: e.missing()}, nil
+	return PendingChange{Changes: changesBetween(before.view(), e.view()), Missing: e.missing(), Commit: e.pending}, nil
 }
 
 // Sign adds the signatures of keys to the pending change and, when no others are
-// missing, puts it into force.
-func (m *Maintainer) Sign(ctx context.Context, keys Keys) (PendingChange, error) {
+// missing, puts it into force. shown is the commit of the change that whoever signs
+// has seen; if another one is pending by now, nothing is signed.
+func (m *Maintainer) Sign(ctx context.Context, keys Keys, shown string) (PendingChange, error) {
 	e, before, err := m.pending(ctx)
 	if err != nil {
 		return PendingChange{}, err
+	}
+	if e.pending != shown {
+		return PendingChange{}, abi.Errorf(abi.ErrConfirmationRequired, "", "another change is pending than the one that was shown: nothing was signed").
+			WithHint("the same command again, and look at what it shows")
 	}
 	all := slices.Concat(keys.Owners, keys.Snapshot, keys.Revocation)
 	added := 0
@@ -213,39 +218,4 @@ func (m *Maintainer) pending(ctx context.Context) (e, before *edit, err error) {
 	}
 	e.pending, e.base = e.base, before.base
 	return e, before, e.follows(before)
-}
-
-// follows checks that a pending change is the next state after before, and marks
-// what it has to be vouched for: everything that differs.
-func (e *edit) follows(before *edit) error {
-	var s Snapshot
-	if err := e.get(snapshotPath, &s); err != nil {
-		return err
-	}
-	e.roots = e.root.Version > before.root.Version
-	restarted := s.Previous == "" && e.roots && !slices.Equal(e.root.Roles.Snapshot.Keys, before.root.Roles.Snapshot.Keys)
-	var last Snapshot
-	if err := before.get(snapshotPath, &last); err != nil {
-		return err
-	}
-	next := s.Previous == hashOf(before.files[snapshotPath]) && s.Version == last.Version+1
-	if !next && !restarted {
-		return abi.Errorf(abi.ErrInvalidArgs, "", "the pending change was made for another state of the registry than the one in force").
-			WithHint("git branch -D drawbridge-pending, and make the change again")
-	}
-	if path, ok := e.strange(&s); ok {
-		return refuse(abi.ReasonTampered, nil, "%q isn't what the pending snapshot lists", path)
-	}
-	for n := int64(1); n <= before.root.Version; n++ {
-		if path := rootPath(n); string(e.files[path]) != string(before.files[path]) {
-			return refuse(abi.ReasonTampered, nil, "the pending change rewrites %q", path)
-		}
-	}
-	for path := range e.files {
-		signed := path == snapshotPath || path == revocationsPath || path == rootPath(e.root.Version) || strings.HasPrefix(path, "namespaces/")
-		if signed && strings.HasSuffix(path, ".json") && string(before.files[path]) != string(e.files[path]) {
-			e.signed = append(e.signed, path)
-		}
-	}
-	return nil
 }

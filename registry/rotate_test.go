@@ -88,6 +88,14 @@ func certs(keys ...*signing.SecretKey) (list []signing.Certificate) {
 	return list
 }
 
+// shown is the commit of the pending change.
+func (f *fixture) shown() string {
+	f.t.Helper()
+	id, err := f.m.repo.commitOf(f.t.Context(), pendingRef)
+	f.must(err)
+	return id
+}
+
 // Owners who sit in different places: one proposes, the other completes, and until
 // then nothing is in force.
 func TestRotationByTwo(t *testing.T) {
@@ -111,11 +119,11 @@ func TestRotationByTwo(t *testing.T) {
 		t.Errorf("pending %+v", pending)
 	}
 	for _, k := range []Signer{f.owner, f.mallory, f.revoker} {
-		if _, err := f.m.Sign(t.Context(), Keys{Owners: []Signer{k}}); !errors.Is(err, abi.ErrInvalidArgs) {
+		if _, err := f.m.Sign(t.Context(), Keys{Owners: []Signer{k}}, f.shown()); !errors.Is(err, abi.ErrInvalidArgs) {
 			t.Errorf("a signature that isn't missing: %v", err)
 		}
 	}
-	done, err := f.m.Sign(t.Context(), Keys{Owners: []Signer{f.owner2}})
+	done, err := f.m.Sign(t.Context(), Keys{Owners: []Signer{f.owner2}}, f.shown())
 	if err != nil || !done.Complete || len(done.Missing) != 0 {
 		t.Errorf("the second signature: %+v, %v", done, err)
 	}
@@ -157,7 +165,7 @@ func TestPendingChangeRefused(t *testing.T) {
 			e.base = now.base
 			f.must(f.m.write(t.Context(), e, pendingRef, "tampered"))
 			before := f.files()
-			if _, err := f.m.Sign(t.Context(), Keys{Revocation: []Signer{f.owner2}}); !errors.Is(err, c.want) {
+			if _, err := f.m.Sign(t.Context(), Keys{Revocation: []Signer{f.owner2}}, f.shown()); !errors.Is(err, c.want) {
 				t.Errorf("got %v, want %v", err, c.want)
 			}
 			if after := f.files(); !maps.EqualFunc(before, after, bytes.Equal) {

@@ -31,7 +31,7 @@ func (c *Client) Resolve(ctx context.Context, ref Ref) (Candidate, error) {
 	if err != nil {
 		return Candidate{}, err
 	}
-	id, err := c.registryOf(ctx, ref, lock)
+	id, _, err := c.registryOf(ctx, ref, lock)
 	if err != nil {
 		return Candidate{}, err
 	}
@@ -91,76 +91,59 @@ func hintVersions(x *Index, locked string) string {
 	return "the same command with " + plugin + "@VERSION: there is " + strings.Join(names, ", ")
 }
 
-// registryOf decides which registry a reference is looked up in.
-func (c *Client) registryOf(ctx context.Context, ref Ref, lock *Lock) (string, error) {
+// registryOf decides which registry a reference is looked up in. The notices are
+// about registries that could not be read, and are known not to have it.
+func (c *Client) registryOf(ctx context.Context, ref Ref, lock *Lock) (string, []Notice, error) {
 	if e := lock.find(ref.Plugin()); e != nil {
 		if ref.Registry != "" && ref.Registry != e.Registry {
-			return "", refuse(abi.ReasonWrongName, e.keys(), "plugin %q is installed from registry %q, not %q",
+			return "", nil, refuse(abi.ReasonWrongName, e.keys(), "plugin %q is installed from registry %q, not %q",
 				ref.Plugin(), e.Registry, ref.Registry)
 		}
-		return e.Registry, nil
+		return e.Registry, nil, nil
 	}
 	if ref.Registry != "" {
-		return ref.Registry, nil
+		return ref.Registry, nil, nil
 	}
-	registries, err := c.Registries()
+	l, err := c.look(ctx, "", func(r Ref) bool { return r.Plugin() == ref.Plugin() })
 	if err != nil {
-		return "", err
+		return "", nil, err
 	}
-	var having []string
-	for _, r := range registries {
-		err := c.withCatalog(ctx, r.ID, func(cat *catalog) error {
-			_, err := cat.index(ref)
-			return err
-		})
-		switch {
-		case err == nil:
-			having = append(having, r.ID)
-		case !errors.Is(err, abi.ErrNotFound):
-			return "", fmt.Errorf("looking for %q in registry %q: %w", ref.Plugin(), r.ID, err)
-		}
-	}
-	return onlyOne(having, ref)
+	id, err := l.onlyOne(ref)
+	return id, l.skipped, err
 }
 
 // registryOfNew is registryOf for a plugin that no copy has: it may have been
-// published since they were fetched. A registry that can't be reached doesn't
-// hide what another one has.
-func (c *Client) registryOfNew(ctx context.Context, ref Ref, lock *Lock) (string, error) {
-	registries, err := c.Registries()
-	if err != nil {
-		return "", err
-	}
+// published since they were fetched; or for one that a registry may have which can't
+// be read, and may be once it is fetched again. A registry that can't be reached
+// doesn't hide what another one has.
+func (c *Client) registryOfNew(ctx context.Context, ref Ref, lock *Lock) (string, []Notice, error) {
+	registries, _ := c.Registries() // a damaged one is told of by registryOf
 	var problems []error
 	for _, r := range registries {
 		if _, err := c.refresh(ctx, r.ID); err != nil {
 			problems = append(problems, err)
 		}
 	}
-	id, err := c.registryOf(ctx, ref, lock)
+	id, notices, err := c.registryOf(ctx, ref, lock)
 	if errors.Is(err, abi.ErrNotFound) && len(problems) > 0 {
-		return "", errors.Join(problems...)
+		return "", nil, errors.Join(problems...)
 	}
-	return id, err
+	return id, notices, err
 }
 
-func onlyOne(having []string, ref Ref) (string, error) {
-	switch len(having) {
-	case 0:
+// onlyOne is the registry that has a plugin.
+func (l *lookup) onlyOne(ref Ref) (string, error) {
+	if len(l.found) > 1 {
+		return "", abi.Errorf(abi.ErrInvalidArgs, "", "plugin %q is in more than one registry: %s", ref.Plugin(), strings.Join(l.found, ", ")).
+			WithHint("%s", installOne(l.found, ref))
+	}
+	if err := l.doubt(ref.Plugin(), ref); err != nil {
+		return "", err
+	}
+	if len(l.found) == 0 {
 		return "", abi.Errorf(abi.ErrNotFound, "", "no registry has a plugin %q", ref.Plugin()).
 			WithHint("drawbridge search")
-	case 1:
-		return having[0], nil
 	}
-	return "", abi.Errorf(abi.ErrInvalidArgs, "", "plugin %q is in the registries %q", ref.Plugin(), having).
-		WithHint("%s", installOne(inEach(having, ref), ref))
-}
-
-// inEach names a plugin once for each registry that has it.
-func inEach(registries []string, ref Ref) []string {
-	names := make([]string, len(registries))
-	for i, id := range registries {
-		names[i] = id + ":" + ref.Plugin()
-	}
-	return names
+	id, _, _ := strings.Cut(l.found[0], ":")
+	return id, nil
 }

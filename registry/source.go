@@ -21,9 +21,23 @@ func WithMirrors(ctx context.Context, dir string) context.Context {
 	return context.WithValue(ctx, mirrorsKey{}, dir)
 }
 
+func mirrorsOf(ctx context.Context) string {
+	dir, _ := ctx.Value(mirrorsKey{}).(string)
+	return dir
+}
+
+// source says where a registry that is added is fetched from.
+func (s *state) source(ctx context.Context) (address, error) {
+	if s.Elsewhere && mirrorsOf(ctx) == "" {
+		return address{}, abi.Errorf(abi.ErrForbidden, "fetch", "registry %q has no address on this machine: a lock file brought it, which has it at %q of another one", s.Registry, s.URL).
+			WithHint("drawbridge registry set-url %s URL, or drawbridge sync FILE --from DIR", s.Registry)
+	}
+	return sourceOf(ctx, s.Registry, s.URL)
+}
+
 // sourceOf says where a registry is fetched from.
 func sourceOf(ctx context.Context, id, url string) (address, error) {
-	dir, _ := ctx.Value(mirrorsKey{}).(string)
+	dir := mirrorsOf(ctx)
 	if dir == "" {
 		return parseAddress(url)
 	}
@@ -45,18 +59,21 @@ func isBare(path string) bool {
 // EnsureRegistry adds a registry that a team's lock file names, unless it is there.
 // One that is there stays as it is; it has to be pinned to the same key, because
 // another owner may hold another registry of that id. A lock file can't name a
-// path of this machine: with mirrors, the mirror is what is remembered then.
+// path of this machine: with mirrors, such a registry is fetched from one for this
+// run, and has no address here until a person gives it one.
 func (c *Client) EnsureRegistry(ctx context.Context, want TeamRegistry) error {
 	return c.exclusive(func() error {
 		known, err := c.isRegistry(want)
 		if err != nil || known {
 			return err
 		}
-		home, from, err := newSource(ctx, want)
+		from, elsewhere, err := newSource(ctx, want)
 		if err != nil {
 			return err
 		}
-		_, err = c.addRegistry(ctx, home, from, want.Pinned, want.ID)
+		first := newState(want.URL, want.Pinned)
+		first.Registry, first.Elsewhere = want.ID, elsewhere
+		_, err = c.addRegistry(ctx, from, first, &arrival{client: c, unattended: true})
 		return err
 	})
 }
@@ -82,46 +99,47 @@ func (c *Client) isRegistry(want TeamRegistry) (bool, error) {
 	case s.Pinned != want.Pinned:
 		return false, refuse(abi.ReasonUnknownKey, []signing.Fingerprint{s.Pinned, want.Pinned},
 			"registry %q is pinned to another key here than in the lock file", want.ID).
-			WithHint("drawbridge registry remove %s, if the lock file is right", want.ID)
+			WithHint("drawbridge registry remove %s, then drawbridge registry add URL FINGERPRINT at a terminal, if the lock file is right", want.ID)
 	}
 	return true, nil
 }
 
-// newSource says where a registry of a lock file is from now on, and where it is
-// fetched from now.
-func newSource(ctx context.Context, want TeamRegistry) (home, from address, err error) {
-	if home, err = parseAddress(want.URL); err != nil {
-		return home, from, err
+// newSource says where a registry of a lock file is fetched from now, and whether
+// its own address is a path of the machine on which the lock file was made.
+func newSource(ctx context.Context, want TeamRegistry) (from address, elsewhere bool, err error) {
+	home, err := parseAddress(want.URL)
+	if err != nil {
+		return from, false, err
 	}
-	if from, err = sourceOf(ctx, want.ID, want.URL); err != nil {
-		return home, from, err
-	}
-	if home.via != fromFile {
-		return home, from, nil
-	}
-	if dir, _ := ctx.Value(mirrorsKey{}).(string); dir == "" {
-		return home, from, abi.Errorf(abi.ErrForbidden, "sync", "the lock file has registry %q at %q, a path of a machine, and you have not named it", want.ID, want.URL).
+	if elsewhere = home.via == fromFile; elsewhere && mirrorsOf(ctx) == "" {
+		return from, true, abi.Errorf(abi.ErrForbidden, "sync", "the lock file has registry %q at %q, a path of a machine, and you have not named it", want.ID, want.URL).
 			WithHint("drawbridge registry add %s %s", want.URL, want.Pinned)
 	}
-	return from, from, nil
+	from, err = sourceOf(ctx, want.ID, want.URL)
+	return from, elsewhere, err
 }
 
 // SetRegistryURL fetches a registry from another address from now on, such as a
 // mirror. Whom it is pinned to and what was seen of it stay: an address whose
-// snapshot doesn't pass, or is older, is refused, and nothing changes.
-func (c *Client) SetRegistryURL(ctx context.Context, id, url string) (Registry, error) {
+// snapshot doesn't pass, or is older, is refused, and nothing changes. shown is the
+// registry as a person was told of it: one that has another address or owner by now
+// is refused with confirmation_required.
+func (c *Client) SetRegistryURL(ctx context.Context, shown Registry, url string) (Registry, error) {
 	from, err := parseAddress(url)
 	if err != nil {
 		return Registry{}, err
 	}
 	var moved Registry
 	err = c.exclusive(func() error {
-		s, dir, err := c.registryState(id)
+		s, dir, err := c.registryState(shown.ID)
 		if err != nil {
 			return err
 		}
+		if !s.registry().sameAs(shown) {
+			return changedMeanwhile(shown.ID)
+		}
 		next := s.clone()
-		next.URL = from.url
+		next.URL, next.Elsewhere = from.url, false
 		if next, err = c.fetchRegistry(ctx, dir, from, next); err != nil {
 			return err
 		}

@@ -19,11 +19,12 @@ type state struct {
 	Format       int                   `json:"format"`
 	Registry     string                `json:"registry"`
 	URL          string                `json:"url"`
-	Pinned       signing.Fingerprint   `json:"pinned"`        // what the user typed
-	Root         int64                 `json:"root"`          // the newest root's version
-	RootHash     string                `json:"root_sha256"`   // and its bytes
-	SnapshotKeys []signing.Fingerprint `json:"snapshot_keys"` // of that root
-	Snapshot     int64                 `json:"snapshot"`      // the newest snapshot's version
+	Elsewhere    bool                  `json:"elsewhere,omitempty"` // URL is a path of another machine: nothing is fetched there
+	Pinned       signing.Fingerprint   `json:"pinned"`              // what the user typed
+	Root         int64                 `json:"root"`                // the newest root's version
+	RootHash     string                `json:"root_sha256"`         // and its bytes
+	SnapshotKeys []signing.Fingerprint `json:"snapshot_keys"`       // of that root
+	Snapshot     int64                 `json:"snapshot"`            // the newest snapshot's version
 	SnapshotHash string                `json:"snapshot_sha256"`
 	Expires      Time                  `json:"expires"`    // of the newest snapshot
 	Namespaces   map[string]int64      `json:"namespaces"` // the newest version of each that was used
@@ -34,6 +35,9 @@ type state struct {
 }
 
 const typeState = "drawbridge-registry-state"
+
+// stateFile is a registry's state in its directory.
+const stateFile = "state.json"
 
 func newState(url string, pinned signing.Fingerprint) *state {
 	return &state{

@@ -48,17 +48,22 @@ func (f *fixture) syncWith(ctx context.Context, c *Client, data, sig []byte) err
 		if err := c.EnsureRegistry(ctx, r); err != nil {
 			return err
 		}
+		if _, err := c.Refresh(ctx, r.ID); err != nil {
+			return err
+		}
 	}
+	var ready []*Prepared
 	for _, p := range l.Plugins {
-		_, err := c.Install(ctx, p.Ref(), InstallOptions{
+		one, err := c.Prepare(ctx, p.Ref(), InstallOptions{
 			AllowDowngrade: true, Locked: true,
 			Consent: func(_ context.Context, r Review) error { return p.Check(r) },
 		})
 		if err != nil {
 			return err
 		}
+		ready = append(ready, one)
 	}
-	return nil
+	return c.ActivateAll(ready, nil)
 }
 
 func TestTeamLock(t *testing.T) {

@@ -25,11 +25,25 @@ type Team struct {
 	SHA256      string              `json:"sha256,omitempty"`
 }
 
+// A FormerTeam is one that isn't followed any more, and the newest of its lock files
+// that was seen: if it is trusted again, versions go on from there.
+type FormerTeam struct {
+	Name       string              `json:"name"`
+	Signer     signing.Fingerprint `json:"signer"`
+	Version    int64               `json:"version"`
+	SHA256     string              `json:"sha256,omitempty"`
+	Distrusted Time                `json:"distrusted"`
+}
+
+// maxFormerTeams is how many teams are remembered that aren't followed any more.
+const maxFormerTeams = 100
+
 // teams is the file that keeps them.
 type teams struct {
-	Type   string `json:"type"`
-	Format int    `json:"format"`
-	Teams  []Team `json:"teams"` // sorted by name
+	Type       string       `json:"type"`
+	Format     int          `json:"format"`
+	Teams      []Team       `json:"teams"`                // sorted by name
+	Distrusted []FormerTeam `json:"distrusted,omitempty"` // likewise
 }
 
 func (t *teams) check() error {
@@ -37,14 +51,46 @@ func (t *teams) check() error {
 		return fmt.Errorf("type %q and format %d, want %q and %d", t.Type, t.Format, typeTeams, Format)
 	}
 	for i, m := range t.Teams {
-		if !validID(m.Name) || !m.Signer.Valid() || m.Version < 0 || (m.Version == 0) != (m.SHA256 == "") || m.SHA256 != "" && !validHash(m.SHA256) {
-			return fmt.Errorf("team %q with key %q and version %d", m.Name, m.Signer, m.Version)
+		if err := checkSeen(m.Name, m.Signer, m.Version, m.SHA256); err != nil {
+			return err
 		}
 		if i > 0 && t.Teams[i-1].Name >= m.Name {
 			return errors.New("teams that aren't sorted and different")
 		}
 	}
+	for i, m := range t.Distrusted {
+		if err := checkSeen(m.Name, m.Signer, m.Version, m.SHA256); err != nil {
+			return err
+		}
+		if i > 0 && t.Distrusted[i-1].Name >= m.Name {
+			return errors.New("former teams that aren't sorted and different")
+		}
+	}
 	return nil
+}
+
+func checkSeen(name string, signer signing.Fingerprint, version int64, hash string) error {
+	if !validID(name) || !signer.Valid() || version < 0 || (version == 0) != (hash == "") || hash != "" && !validHash(hash) {
+		return fmt.Errorf("team %q with key %q and version %d", name, signer, version)
+	}
+	return nil
+}
+
+func (t *teams) sort() {
+	slices.SortFunc(t.Teams, func(a, b Team) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(t.Distrusted, func(a, b FormerTeam) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// former takes what is remembered of a team out; the zero value if nothing is.
+func (t *teams) former(name string) (was FormerTeam) {
+	t.Distrusted = slices.DeleteFunc(t.Distrusted, func(m FormerTeam) bool {
+		if m.Name != name {
+			return false
+		}
+		was = m
+		return true
+	})
+	return was
 }
 
 func (t *teams) find(name string) *Team {
@@ -60,7 +106,7 @@ func (c *Client) teamsPath() string { return filepath.Join(c.cfg.Dir, "teams.jso
 func (c *Client) readTeams() (*teams, error) {
 	data, err := readLimited(c.teamsPath(), maxStateFile)
 	if isMissing(err) {
-		return &teams{typeTeams, Format, []Team{}}, nil
+		return &teams{Type: typeTeams, Format: Format, Teams: []Team{}}, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading the trusted teams: %w", err)
@@ -93,8 +139,8 @@ func (c *Client) Teams() ([]Team, error) {
 }
 
 // TrustTeam pins the key that signs the lock files of a name, in place of the one
-// that was pinned before; versions go on from where they were. The caller has
-// asked a person.
+// that was pinned before; versions go on from where they were, also if trust has
+// ended in between. The caller has asked a person.
 func (c *Client) TrustTeam(name string, signer signing.Certificate) error {
 	if !validID(name) {
 		return abi.Errorf(abi.ErrInvalidArgs, "sync", "team %q, want lower-case letters, digits, dots and dashes", name)
@@ -108,23 +154,58 @@ func (c *Client) TrustTeam(name string, signer signing.Certificate) error {
 			old.Signer, old.Certificate, old.Trusted = signer.Fingerprint, string(signer.Armored()), At(c.cfg.Clock())
 			return c.writeTeams(t)
 		}
-		t.Teams = append(t.Teams, Team{Name: name, Signer: signer.Fingerprint, Certificate: string(signer.Armored()), Trusted: At(c.cfg.Clock())})
-		slices.SortFunc(t.Teams, func(a, b Team) int { return strings.Compare(a.Name, b.Name) })
+		was := t.former(name)
+		t.Teams = append(t.Teams, Team{name, signer.Fingerprint, string(signer.Armored()), At(c.cfg.Clock()), was.Version, was.SHA256})
+		t.sort()
 		return c.writeTeams(t)
 	})
 }
 
 // DistrustTeam follows the lock files of a name no longer. What they installed
-// stays.
+// stays, and which version was the newest is remembered until [Client.ForgetTeam].
 func (c *Client) DistrustTeam(name string) error {
 	return c.exclusive(func() error {
 		t, err := c.readTeams()
 		if err != nil {
 			return err
 		}
-		if t.find(name) == nil {
+		m := t.find(name)
+		if m == nil {
 			return noTeam(name)
 		}
+		if len(t.Distrusted) >= maxFormerTeams {
+			return abi.Errorf(abi.ErrLimitExceeded, "sync", "%d teams are remembered that aren't followed any more, and no more fit", len(t.Distrusted)).
+				WithHint("drawbridge sync list --removed, then drawbridge sync distrust NAME --forget for one that nobody needs, or %s itself", name)
+		}
+		t.Distrusted = append(t.Distrusted, FormerTeam{name, m.Signer, m.Version, m.SHA256, At(c.cfg.Clock())})
+		t.Teams = slices.DeleteFunc(t.Teams, func(m Team) bool { return m.Name == name })
+		t.sort()
+		return c.writeTeams(t)
+	})
+}
+
+// FormerTeams lists the teams that aren't followed any more, sorted by name.
+func (c *Client) FormerTeams() ([]FormerTeam, error) {
+	t, err := c.readTeams()
+	if err != nil {
+		return nil, err
+	}
+	return t.Distrusted, nil
+}
+
+// ForgetTeam ends the trust in a team, if there is any, and forgets which of its
+// lock files was the newest: an older one counts if it is trusted again. The caller
+// has asked a person.
+func (c *Client) ForgetTeam(name string) error {
+	return c.exclusive(func() error {
+		t, err := c.readTeams()
+		if err != nil {
+			return err
+		}
+		if t.find(name) == nil && t.former(name).Name == "" {
+			return noTeam(name)
+		}
+		t.former(name)
 		t.Teams = slices.DeleteFunc(t.Teams, func(m Team) bool { return m.Name == name })
 		return c.writeTeams(t)
 	})

@@ -17,7 +17,8 @@ import (
 const (
 	maxTreeDepth = 4
 	maxTreeFiles = 20_000
-	maxTreeBytes = 4 << 20 // of one tree object
+	maxTreeLines = 3 * maxTreeFiles // of all tree objects: folders and what is refused too
+	maxTreeBytes = 4 << 20          // of one tree object
 	modeFile     = "100644"
 	modeDir      = "40000"
 )
@@ -41,6 +42,7 @@ func topDirs() []string { return []string{"root", "keys", "namespaces", "connect
 type tree struct {
 	objects *objects
 	files   map[string]string
+	lines   int // of the tree objects that were read
 	// refused is told of an entry that is against the policy, and the walk goes on
 	// without it; nil ends the walk there.
 	refused func(path string, err error)
@@ -57,7 +59,7 @@ func walkTree(o *objects, commit string, refused func(string, error)) (*tree, er
 	if err != nil {
 		return nil, malformed(commit, "%w", err)
 	}
-	t := &tree{o, map[string]string{}, refused}
+	t := &tree{objects: o, files: map[string]string{}, refused: refused}
 	if err := t.walk(root, "", 1); err != nil {
 		return nil, err
 	}
@@ -74,8 +76,8 @@ func (t *tree) walk(folder object, dir string, depth int) error {
 	if err != nil {
 		return malformed(dir+"/", "%w", err)
 	}
-	if len(entries) > maxTreeFiles {
-		return malformed(dir+"/", "more than %d entries", maxTreeFiles)
+	if t.lines += len(entries); len(entries) > maxTreeFiles || t.lines > maxTreeLines {
+		return malformed(dir+"/", "more than %d entries, or %d in all", maxTreeFiles, maxTreeLines)
 	}
 	ids := make([]string, len(entries))
 	for i, e := range entries {
@@ -87,7 +89,7 @@ func (t *tree) walk(folder object, dir string, depth int) error {
 	}
 	for i, e := range entries {
 		err := t.admit(e, known[i], dir, depth)
-		if err != nil && t.refused != nil && len(t.files) < maxTreeFiles {
+		if err != nil && t.refused != nil && len(t.files) < maxTreeFiles && t.lines <= maxTreeLines {
 			t.refused(strings.TrimPrefix(dir+"/"+e.name, "/"), err)
 			continue
 		}

@@ -78,7 +78,7 @@ func (w *guestWorker) run() error {
 
 // serve makes an instance, offers it, and uses it once.
 func (w *guestWorker) serve() error {
-	for {
+	for first := true; ; first = false {
 		inst, err := w.eng.instance()
 		if err != nil {
 			return w.fail(abi.ErrGuestTrap, err)
@@ -101,6 +101,9 @@ func (w *guestWorker) serve() error {
 		inst.close() // its memory is zeroed when nobody waits for it any more
 		if err != nil {
 			return err
+		}
+		if first {
+			debug.FreeOSMemory() // what loading the module took
 		}
 	}
 }

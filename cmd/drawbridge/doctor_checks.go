@@ -187,7 +187,7 @@ func checkTrust(ctx context.Context, dirs platform.Dirs) []finding {
 		return []finding{verdict("registries", "", err)}
 	}
 	list, err := client.Registries()
-	found := checkDamage(dirs, err)
+	found := append(checkDamage(dirs, err), checkRemoved(client)...)
 	clock := checkClock(ctx, dirs, now)
 	for _, r := range list {
 		switch {

@@ -28,6 +28,10 @@ func checkMarket(ctx context.Context, dirs platform.Dirs, found []finding) []fin
 	list, _ := client.Registries() // likewise
 	var out []finding
 	for _, r := range list {
+		if r.Elsewhere {
+			out = append(out, verdict("registry "+r.ID+" answers", "it has no address on this machine: drawbridge sync FILE --from DIR fetches it", nil))
+			continue
+		}
 		f := verdict("registry "+r.ID+" answers", r.URL, client.Reach(ctx, r.ID))
 		if !f.OK && f.Hint == "" {
 			f.Hint = "git ls-remote " + platform.ShellQuote(r.URL)

@@ -37,12 +37,12 @@ func results() map[string]any {
 		"list": pluginsResult{}, "lock export": exported{}, "login": loginResult{}, "logout": logoutResult{}, "logs": logsResult{}, "man": manualResult{},
 		"mcp --print-config": clientConfigResult{}, "outdated": outdatedResult{}, "pin": host.PluginInfo{}, "remove": host.Removed{}, "rollback": host.PluginInfo{},
 		"registry accept": changed{}, "registry add": host.RegistryInfo{}, "registry add-publisher": changed{}, "registry check": registry.CheckReport{},
-		"registry fetch": fetchedResult{}, "registry init": registryMadeResult{}, "registry list": registriesResult{}, "registry log": registry.History{},
+		"registry fetch": fetchedResult{}, "registry init": registryMadeResult{}, "registry list": registriesResult{}, "registry list --removed": removedRegistriesResult{}, "registry log": registry.History{},
 		"registry mirror": registry.MirrorReport{}, "registry pending": pendingResult{}, "registry push": pushedResult{}, "registry refresh": refreshed{},
 		"registry remove": registryRemovedResult{}, "registry remove-publisher": changed{}, "registry revoke": changed{}, "registry rotate": changed{},
 		"registry set-url": host.RegistryInfo{}, "registry sign": pendingResult{}, "registry yank": changed{},
 		"search": host.SearchResult{}, "service install": serviceInstalled{}, "service remove": serviceRemoved{}, "service status": serviceState{},
-		"stop": stopResult{}, "sync": host.SyncReport{}, "sync distrust": teamRemovedResult{}, "sync list": teamsResult{}, "sync trust": host.TeamInfo{},
+		"stop": stopResult{}, "sync": host.SyncReport{}, "sync distrust": teamRemovedResult{}, "sync list": teamsResult{}, "sync list --removed": formerTeamsResult{}, "sync trust": host.TeamInfo{},
 		"tools": toolsResult{}, "tools TOOL": control.Tool{}, "unpin": host.PluginInfo{}, "update": updatedResult{}, "verify": verifiedResult{},
 		"version": versionResult{},
 	}
@@ -242,7 +242,7 @@ func resultOf(args []string) string {
 		return ""
 	}
 	path := strings.TrimPrefix(cmd.CommandPath(), "drawbridge ")
-	for _, with := range []string{path + " --off", path + " --print-config", path + " --follow"} {
+	for _, with := range []string{path + " --off", path + " --print-config", path + " --follow", path + " --removed"} {
 		flag := strings.TrimPrefix(with, path+" ")
 		_, one := results()[with]
 		_, none := noResults()[with]

@@ -12,6 +12,7 @@ import (
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/abi/atomicfile"
+	"github.com/drawbridge-mcp/drawbridge/host"
 	"github.com/drawbridge-mcp/drawbridge/host/control"
 	"github.com/drawbridge-mcp/drawbridge/registry"
 )
@@ -31,6 +32,8 @@ type exported struct {
 	Registries int    `json:"registry_count"`
 	Signature  string `json:"signature,omitempty"` // its file
 	Signer     string `json:"signer,omitempty"`
+
+	LeftOut []host.LeftOut `json:"left_out_settings"` // settings of this machine
 }
 
 func (a *app) lockExportCmd() *cobra.Command {
@@ -40,10 +43,11 @@ func (a *app) lockExportCmd() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export FILE",
 		Short: "write what is installed here as a team's lock file, and sign it",
-		Long: `The lock file pins registries, versions and hashes, and it holds the settings of
-each plugin: they are no secrets. With --key or --gpg its signature is written beside it as
-FILE.asc; without, sign it elsewhere (gpg --armor --detach-sign FILE). A FILE of the
-same name that is there already is replaced by its next version.`,
+		Long: `The lock file pins registries, versions and hashes, and it holds the settings that
+each of these versions has: they are no secrets. What else is set here, such as for an
+older version, is left out and told. With --key or --gpg its signature is written
+beside it as FILE.asc; without, sign it elsewhere (gpg --armor --detach-sign FILE). A
+FILE of the same name that is there already is replaced by its next version.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !registry.ValidTeamName(name) {
@@ -63,12 +67,16 @@ same name that is there already is replaced by its next version.`,
 			if err != nil {
 				return err
 			}
+			out.LeftOut = draft.LeftOut
 			a.show(out, func(w io.Writer) {
 				fmt.Fprintf(w, "%s: lock file %s version %d, %s\n", out.File, out.Name, out.Version, plural(out.Plugins, "plugin"))
 				if out.Signer != "" {
 					fmt.Fprintf(w, "%s: signed by %s\n", out.Signature, out.Signer)
 				}
 			})
+			for _, l := range out.LeftOut {
+				a.note("%s %s: setting %s is left out: %s", visible(l.Plugin), visible(l.Version), visible(l.Setting), l.Why)
+			}
 			return nil
 		},
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/host/platform"
 	"github.com/drawbridge-mcp/drawbridge/registry"
 	"github.com/drawbridge-mcp/drawbridge/signing"
 )
@@ -125,17 +126,22 @@ func (a *app) accept(ctx context.Context, f *acceptance, args []string) error {
 		a.show(report, func(w io.Writer) { printCheck(w, report) })
 		return fmt.Errorf("%w: %w", errSaid, abi.ErrUntrusted)
 	}
+	if report.Snapshot != 0 && len(report.Changes) > 0 {
+		return abi.Errorf(abi.ErrInvalidArgs, "", "the proposal was made on snapshot version %d, which %q doesn't have yet", report.Snapshot, args[0]).
+			WithHint("git -C %s fetch URL main:main, from where the registry is", platform.ShellQuote(args[0]))
+	}
 	if len(report.Proposed) == 0 {
 		return abi.Errorf(abi.ErrNotFound, "", "nothing to accept: %q has no release that isn't listed already", ref).
-			WithHint("drawbridge registry accept %s propose/PLUGIN-VERSION, or with --from FORK", args[0])
+			WithHint("drawbridge registry accept %s propose/NAMESPACE/NAME/VERSION, or with --from FORK", args[0])
 	}
 	if !a.json {
 		printCheck(a.stderr, report) // what is about to be signed, before the passphrase
 	}
-	accepted.Ref = report.Commit // and nothing that came since
+	accepted.Ref, accepted.On = report.Commit, report.Base // and nothing that came since
 	names := make([]string, len(report.Proposed))
 	for i, p := range report.Proposed {
 		names[i] = p.Plugin + "@" + p.Version
+		accepted.Only = append(accepted.Only, p.Path)
 	}
 	return f.do(ctx, a, args[0], "accepted "+strings.Join(names, ", "), func(m *registry.Maintainer, keys registry.Keys) error {
 		_, err := m.Accept(ctx, keys, accepted)

@@ -67,9 +67,13 @@ func registryURL(text string) (string, error) {
 }
 
 func (a *app) registryListCmd() *cobra.Command {
-	return &cobra.Command{
+	var removed bool
+	cmd := &cobra.Command{
 		Use: "list", Short: "list the registries that are trusted", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if removed {
+				return a.listRemoved(cmd.Context())
+			}
 			var list []host.RegistryInfo
 			if err := a.call(cmd.Context(), "registries.list", struct{}{}, &list); err != nil {
 				return err
@@ -81,8 +85,11 @@ func (a *app) registryListCmd() *cobra.Command {
 				row(w, "REGISTRY", "FINGERPRINT", "SNAPSHOT", "EXPIRES", "URL")
 				for _, r := range list {
 					where := r.URL
-					if r.Builtin {
+					switch {
+					case r.Builtin:
 						where = "carried by this program"
+					case r.Elsewhere:
+						where += " (of another machine: registry set-url gives it an address)"
 					}
 					row(w, r.ID, r.Fingerprint, r.Snapshot, expiry(r), where)
 				}
@@ -94,18 +101,6 @@ func (a *app) registryListCmd() *cobra.Command {
 			return nil
 		},
 	}
-}
-
-func (a *app) registryRemoveCmd() *cobra.Command {
-	return &cobra.Command{
-		Use: "remove REGISTRY", Short: "trust a registry no longer; refused while a plugin from it is installed", Args: cobra.ExactArgs(1),
-		ValidArgsFunction: a.named("registries.list", "registry"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.call(cmd.Context(), "registries.remove", control.RegistryParams{ID: args[0]}, nil); err != nil {
-				return err
-			}
-			a.show(registryRemovedResult{args[0], true}, func(w io.Writer) { fmt.Fprintf(w, "registry %s removed\n", args[0]) })
-			return nil
-		},
-	}
+	cmd.Flags().BoolVar(&removed, "removed", false, "list those that were removed, and what is remembered of them")
+	return cmd
 }

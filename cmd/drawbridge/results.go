@@ -47,6 +47,12 @@ type (
 	clientsResult struct {
 		Clients []control.ClientInfo `json:"clients"`
 	}
+	removedRegistriesResult struct {
+		Registries []host.RemovedInfo `json:"registries"`
+	}
+	formerTeamsResult struct {
+		Teams []host.FormerTeamInfo `json:"teams"`
+	}
 	teamsResult struct {
 		Teams []host.TeamInfo `json:"teams"`
 	}
@@ -115,8 +121,9 @@ type clientRemovedResult struct {
 }
 
 type registryRemovedResult struct {
-	Registry string `json:"registry"`
-	Removed  bool   `json:"removed"`
+	Registry  string `json:"registry"`
+	Removed   bool   `json:"removed"`
+	Forgotten bool   `json:"forgotten,omitempty"` // what was seen of it too
 }
 
 type keyRemovedResult struct {
@@ -125,8 +132,9 @@ type keyRemovedResult struct {
 }
 
 type teamRemovedResult struct {
-	Team    string `json:"team"`
-	Removed bool   `json:"removed"`
+	Team      string `json:"team"`
+	Removed   bool   `json:"removed"`
+	Forgotten bool   `json:"forgotten,omitempty"` // what was seen of them too
 }
 
 type loginResult struct {

@@ -139,7 +139,7 @@ func (a *app) registrySignCmd() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p, err := m.Sign(cmd.Context(), keys)
+			p, err := m.Sign(cmd.Context(), keys, before.Commit)
 			if err != nil {
 				return err
 			}

@@ -27,8 +27,10 @@ func (a *app) syncCmd() *cobra.Command {
 as FILE.asc. It counts if the key that was pinned for its name has signed it
 (drawbridge sync trust), and if it isn't older than the newest one that was
 followed here. Registries that it names are added, versions go up or down to what
-it says, and settings become what it says. A plugin is installed whole or stays as
-it was. What the file does not name stays too, unless --prune is given.`,
+it says, and settings become exactly what it says: what was set here beside it goes.
+All is fetched and checked first and then changes at once. A plugin that can't be
+brought to what the file says stays as it was. What the file does not name stays
+too, unless --prune is given.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if signature == "" {
@@ -106,6 +108,28 @@ func printSync(w io.Writer, r host.SyncReport) {
 		}
 		row(w, s.Subject, action, s.Version, s.From, problem)
 	}
+	for _, s := range r.Steps {
+		for _, c := range s.Settings {
+			if s.Problem == nil {
+				fmt.Fprintf(w, "%s: setting %s\n", visible(s.Subject), visible(wordSetting(c)))
+			}
+		}
+	}
+}
+
+// wordSetting says how a setting changes.
+func wordSetting(c host.SettingChange) string {
+	switch {
+	case c.Action == host.SettingRemoved && c.Hidden:
+		return c.Name + " is set no longer"
+	case c.Action == host.SettingRemoved:
+		return fmt.Sprintf("%s is set no longer, and was %q", c.Name, c.Before)
+	case c.Hidden:
+		return c.Name + " is another"
+	case c.Action == host.SettingSet:
+		return fmt.Sprintf("%s is %q", c.Name, c.After)
+	}
+	return fmt.Sprintf("%s is %q, and was %q", c.Name, c.After, c.Before)
 }
 
 // syncProblems ends the command by the first step that failed, which the report has
@@ -170,9 +194,13 @@ person at a terminal that no MCP client started.`,
 }
 
 func (a *app) syncListCmd() *cobra.Command {
-	return &cobra.Command{
+	var removed bool
+	cmd := &cobra.Command{
 		Use: "list", Short: "list whose lock files are followed", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if removed {
+				return a.listFormerTeams(cmd.Context())
+			}
 			var list []host.TeamInfo
 			if err := a.call(cmd.Context(), "teams.list", struct{}{}, &list); err != nil {
 				return err
@@ -190,18 +218,6 @@ func (a *app) syncListCmd() *cobra.Command {
 			return nil
 		},
 	}
-}
-
-func (a *app) syncDistrustCmd() *cobra.Command {
-	return &cobra.Command{
-		Use: "distrust NAME", Short: "follow the lock files named NAME no longer; what they installed stays", Args: cobra.ExactArgs(1),
-		ValidArgsFunction: a.named("teams.list", "team"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.call(cmd.Context(), "teams.distrust", control.TeamParams{Name: args[0]}, nil); err != nil {
-				return err
-			}
-			a.show(teamRemovedResult{args[0], true}, func(w io.Writer) { fmt.Fprintf(w, "lock files named %s are not followed any more\n", args[0]) })
-			return nil
-		},
-	}
+	cmd.Flags().BoolVar(&removed, "removed", false, "list those that were distrusted, and what is remembered of them")
+	return cmd
 }

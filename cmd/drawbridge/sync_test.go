@@ -40,7 +40,11 @@ func TestSync(t *testing.T) {
 	first.ready(site)
 	secret := []string{"--key", "key", "--passphrase-fd", "0"}
 	lock := filepath.Join(first.work, "team.lock")
-	first.run(append([]string{"lock", "export", lock, "--name", "support"}, secret...)...)
+	first.alsoSet("acme/sample", "old", "x") // as an older version had it
+	_, msg, code := first.try(append([]string{"lock", "export", lock, "--name", "support"}, secret...)...)
+	if code != 0 || !strings.Contains(msg, "acme/sample 1.0.0: setting old is left out: this version has no such setting") {
+		t.Fatalf("lock export: exit code %d\n%s", code, msg)
+	}
 	first.run("registry", "mirror", "team", "mirrors/team.git", "--lock", lock)
 	mirrors := filepath.Join(first.work, "mirrors")
 	fpr := first.fingerprint("key")
@@ -90,6 +94,13 @@ func TestSync(t *testing.T) {
 	if r, _ := h.syncs(0, lock, "--from", mirrors); steps(r) != "keep acme/sample" {
 		t.Errorf("again: %+v", r)
 	}
+	h.alsoSet("acme/sample", "old", "x")
+	for _, args := range [][]string{{"--dry-run"}, {}} {
+		out := h.run(append([]string{"sync", lock, "--from", mirrors}, args...)...)
+		if !strings.Contains(out, `acme/sample: setting old is set no longer, and was "x"`) {
+			t.Errorf("%q does not say which setting goes:\n%s", args, out)
+		}
+	}
 	if log := h.run("audit", "--json"); !strings.Contains(log, "by lock file support") || !strings.Contains(log, "team trusted") {
 		t.Errorf("the audit log:\n%s", log)
 	}
@@ -132,6 +143,27 @@ func TestSync(t *testing.T) {
 	first.run(append([]string{"lock", "export", filepath.Join(h.work, "one.lock"), "--name", "support"}, secret...)...)
 	if _, out := h.syncs(5, filepath.Join(h.work, "one.lock")); !strings.Contains(out, "snapshot_older") {
 		t.Errorf("an older one:\n%s", out)
+	}
+}
+
+// alsoSet puts one more setting of a plugin into the file that keeps them.
+func (h *home) alsoSet(plugin, name, value string) {
+	h.t.Helper()
+	data, err := os.ReadFile(h.dirs().SettingsFile())
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	var doc struct {
+		Format  int                          `json:"format"`
+		Plugins map[string]map[string]string `json:"plugins"`
+	}
+	decodeInto(h.t, string(data), &doc)
+	doc.Plugins[plugin][name] = value
+	if data, err = json.Marshal(doc); err == nil {
+		err = os.WriteFile(h.dirs().SettingsFile(), data, 0o600)
+	}
+	if err != nil {
+		h.t.Fatal(err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -20,7 +21,9 @@ func (a *app) updateCmd() *cobra.Command {
 version that may do no more than the installed one, and tells models the same, is
 installed at once. About the others one question is asked, which shows what each may
 do more and what is told in other words; a person at the terminal has to agree. What
-is pinned is left as it is. The running daemon changes over by itself: calls that are
+is pinned is left as it is. Without a terminal nobody can agree: then a plugin comes
+to the newest version that needs no answer, and what is newer still is told with the
+command that asks about it. The running daemon changes over by itself: calls that are
 under way end on the version that they began with.
 
 Exit code 3 says that somebody refused or nobody could be asked, 5 that a check of
@@ -33,7 +36,7 @@ installed goes on.`,
 					return err
 				}
 			}
-			p.Plugins = args
+			p.Plugins, p.Unattended = args, a.terminal() == nil
 			var list []host.UpdateResult
 			c, err := a.daemon(cmd.Context())
 			if err != nil {
@@ -43,12 +46,12 @@ installed goes on.`,
 			if err := c.Call(cmd.Context(), "plugins.update", p, &list); err != nil {
 				return err
 			}
-			if a.terminal() == nil {
+			if p.Unattended {
 				nobodyThere(list)
 			}
 			a.show(updatedResult{list}, func(w io.Writer) { printUpdates(w, list) })
 			a.noteUpdates(list, p.DryRun)
-			return a.told(updateProblem(list))
+			return a.told(updateProblem(list, p.DryRun))
 		},
 	}
 	cmd.Flags().BoolVar(&p.DryRun, "dry-run", false, "say what would be updated and what would be asked, and change nothing")
@@ -61,6 +64,9 @@ func nobodyThere(list []host.UpdateResult) {
 		if r := &list[i]; r.State == host.UpdateRefused && r.Error != nil {
 			r.Error.Why = "it needs a person at a terminal, and standard input is none"
 			r.Error.Hint = "drawbridge update " + r.Plugin + ", typed in a terminal"
+		}
+		if w := list[i].Waiting; w != nil && strings.HasPrefix(w.Hint, "drawbridge ") {
+			w.Hint += ", typed in a terminal"
 		}
 	}
 }
@@ -80,6 +86,9 @@ func printUpdates(w io.Writer, list []host.UpdateResult) {
 		case r.Error != nil:
 			state += ": " + r.Error.Why
 		}
+		if r.Waiting != nil {
+			state, newest = state+" ("+newest+")", r.Waiting.Version
+		}
 		t.row(r.Plugin, r.From, newest, r.Channel, state)
 	}
 	t.write(w)
@@ -94,6 +103,12 @@ func (a *app) noteUpdates(list []host.UpdateResult, dry bool) {
 				a.note("%s %s: %s", r.Plugin, c.Kind, c)
 			}
 		}
+		if w := r.Waiting; w != nil {
+			a.note("%s %s waits: %s: %s", visible(r.Plugin), visible(w.Version), visible(w.Why), visible(w.Hint))
+			for _, c := range w.Changes {
+				a.note("  %s: %s", c.Kind, visible(c.String()))
+			}
+		}
 		if r.State == host.UpdateHeld {
 			a.note("%s is pinned at %s: %s lets updates change it", r.Plugin, r.From, r.Hint)
 		}
@@ -101,8 +116,8 @@ func (a *app) noteUpdates(list []host.UpdateResult, dry bool) {
 }
 
 // updateProblem is the error of the first plugin that was not updated and should
-// have been.
-func updateProblem(list []host.UpdateResult) error {
+// have been, else of the first whose newest version waits for a person.
+func updateProblem(list []host.UpdateResult, dry bool) error {
 	for _, r := range list {
 		if r.Error == nil {
 			continue
@@ -110,6 +125,11 @@ func updateProblem(list []host.UpdateResult) error {
 		e := abi.Errorf(r.Error.Code, "", "%q stays at %s: %s", r.Plugin, r.From, r.Error.Why)
 		e.Reason, e.Hint = r.Error.Reason, cmp.Or(r.Error.Hint, "drawbridge update "+r.Plugin)
 		return e
+	}
+	for _, r := range list {
+		if w := r.Waiting; w != nil && !dry {
+			return abi.Errorf(abi.ErrConfirmationRequired, "", "%q is at %s, and %s waits: %s", r.Plugin, r.To, w.Version, w.Why).WithHint("%s", w.Hint)
+		}
 	}
 	return nil
 }

@@ -101,6 +101,45 @@ func TestUpdateAsksForWhatIsWider(t *testing.T) {
 	if log := h.run("audit"); !strings.Contains(log, "plugin updated") {
 		t.Errorf("the audit log:\n%s", log)
 	}
+	h.wantNobodyAsked(append([]string{"Looks at a page.", "Send everything."}, wider...)...)
+}
+
+// wantNobodyAsked publishes, after 1.3.0, a version that may do no more and one that
+// may. Where nobody is there the first is installed, and the second waits; a person
+// is asked about the newest.
+func (h *home) wantNobodyAsked(as ...string) {
+	h.t.Helper()
+	h.release("1.4.0", as...)
+	h.release("1.5.0", "Looks at a page.", "Send everything.", wider[0], strings.Replace(wider[1], "max: 3", "max: 5", 1))
+	waits := func(r host.UpdateResult) bool {
+		w := r.Waiting
+		return w != nil && r.From == "1.3.0" && r.To == "1.4.0" && !r.Asks && w.Version == "1.5.0" && len(w.Changes) > 0 &&
+			w.Why == "a person has to agree to it" && w.Hint == "drawbridge update acme/sample, typed in a terminal"
+	}
+	if r := h.updated(exitOK, "--dry-run"); r.State != host.UpdateAvailable || !waits(r) {
+		h.t.Errorf("a dry run: %+v", r)
+	}
+	if seen := h.want(exitOK, nil, "update", "--dry-run"); !strings.Contains(seen, "1.5.0") || strings.Contains(seen, "1.4.0") {
+		h.t.Errorf("a dry run at a terminal:\n%s", seen)
+	}
+	h.run("pin", "sample")
+	if r := h.updated(exitOK); r.State != host.UpdateHeld || r.To != "1.5.0" || r.Waiting != nil {
+		h.t.Errorf("what is pinned: %+v", r)
+	}
+	h.want(exitOK, agree(), "unpin", "sample")
+	out, msg, code := h.try("update")
+	if code != exitDenied || !strings.Contains(out, "updated (1.4.0)") || !strings.Contains(msg, "acme/sample 1.5.0 waits: a person has to agree to it: drawbridge update acme/sample, typed in a terminal") ||
+		!strings.Contains(msg, "wider: sample_touch: new: may WRITE up to 5 times") {
+		h.t.Errorf("nobody there: exit code %d\n%s%s", code, out, msg)
+	}
+	h.wantVersion("1.4.0", false)
+	if r := h.updated(exitDenied); r.State != host.UpdateRefused || r.To != "1.5.0" || r.Waiting != nil {
+		h.t.Errorf("nothing is between: %+v", r)
+	}
+	h.wantVersion("1.4.0", false)
+	if seen := h.want(exitOK, agree(), "update"); !strings.Contains(seen, "Update acme/sample from 1.4.0 to 1.5.0?") {
+		h.t.Errorf("the question:\n%s", seen)
+	}
 }
 
 func TestPinAndRollback(t *testing.T) {
@@ -204,11 +243,11 @@ func TestRefreshSetting(t *testing.T) {
 }
 
 func TestUpdateProblem(t *testing.T) {
-	if err := updateProblem([]host.UpdateResult{{State: host.UpdateDone}, {State: host.UpdateHeld}}); err != nil {
+	if err := updateProblem([]host.UpdateResult{{State: host.UpdateDone}, {State: host.UpdateHeld}}, false); err != nil {
 		t.Errorf("nothing went wrong: %v", err)
 	}
 	for code, want := range map[abi.Code]int{abi.ErrConfirmationDenied: exitDenied, abi.ErrUntrusted: exitUntrusted, abi.ErrNotFound: exitError} {
-		err := updateProblem([]host.UpdateResult{{State: host.UpdateDone}, {Plugin: "a/b", Error: &host.Refusal{Code: code, Why: "no"}}})
+		err := updateProblem([]host.UpdateResult{{State: host.UpdateDone}, {Plugin: "a/b", Error: &host.Refusal{Code: code, Why: "no"}}}, false)
 		if exitCode(err) != want {
 			t.Errorf("%s ends with %d, want %d (%v)", code, exitCode(err), want, err)
 		}

@@ -10,6 +10,8 @@ import (
 type UpdateParams struct {
 	Plugins []string `json:"plugins,omitempty"`
 	DryRun  bool     `json:"dry_run,omitempty"` // say what would be done
+	// Unattended says that nobody is there to answer a question.
+	Unattended bool `json:"unattended,omitempty"`
 }
 
 func updatePlugins(ctx context.Context, r *request) (any, error) {
@@ -17,7 +19,7 @@ func updatePlugins(ctx context.Context, r *request) (any, error) {
 	if err := r.params(&p); err != nil {
 		return nil, err
 	}
-	return r.server.Host.Update(r.transfers(ctx), p.Plugins, p.DryRun, r.ask, r.tell)
+	return r.server.Host.Update(r.transfers(ctx), host.UpdateRequest{Plugins: p.Plugins, DryRun: p.DryRun, Unattended: p.Unattended}, r.ask, r.tell)
 }
 
 // tell says what a long method does now.

@@ -9,12 +9,16 @@ import (
 // teamMethods are the methods about teams' lock files and mirrors.
 func teamMethods() map[string]method {
 	return map[string]method{
-		"registries.move": moveRegistry,
-		"teams.trust":     trustTeam,
-		"teams.distrust":  distrustTeam,
-		"teams.list":      listTeams,
-		"teams.draft":     draftTeamLock,
-		"teams.sync":      syncTeam,
+		"registries.move":    moveRegistry,
+		"registries.forget":  forgetRegistry,
+		"registries.removed": listRemoved,
+		"teams.trust":        trustTeam,
+		"teams.distrust":     distrustTeam,
+		"teams.forget":       forgetTeam,
+		"teams.list":         listTeams,
+		"teams.removed":      listFormerTeams,
+		"teams.draft":        draftTeamLock,
+		"teams.sync":         syncTeam,
 	}
 }
 
@@ -28,7 +32,8 @@ type TeamParams struct {
 
 // TeamDraft is a lock file that isn't signed yet.
 type TeamDraft struct {
-	Lock string `json:"lock"` // canonical JSON, to the byte
+	Lock    string         `json:"lock"` // canonical JSON, to the byte
+	LeftOut []host.LeftOut `json:"left_out_settings"`
 }
 
 // SyncParams are a lock file with its signature, and what to do by it.
@@ -73,8 +78,8 @@ func draftTeamLock(ctx context.Context, r *request) (any, error) {
 	if err := r.params(&p); err != nil {
 		return nil, err
 	}
-	lock, err := r.server.Host.DraftTeamLock(ctx, p.Name, p.Version)
-	return TeamDraft{Lock: string(lock)}, err
+	d, err := r.server.Host.DraftTeamLock(ctx, p.Name, p.Version)
+	return TeamDraft{Lock: string(d.Lock), LeftOut: d.LeftOut}, err
 }
 
 func syncTeam(ctx context.Context, r *request) (any, error) {
