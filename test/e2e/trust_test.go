@@ -106,9 +106,9 @@ func TestNotPinned(t *testing.T) {
 	}
 	for _, key := range []*signing.SecretKey{w.Keys.Publisher, harness.NewKey(t, "Mallory")} {
 		fpr := string(key.Fingerprint())
-		_, err := w.Host.AddRegistry(t.Context(), w.RepoDir, fpr, func(host.Question) error {
+		_, err := w.Host.AddRegistry(t.Context(), w.RepoDir, fpr, func(q host.Question) error {
 			t.Error("a person is asked about a registry that hasn't the fingerprint")
-			return nil
+			return w.Host.Questions.Answer(q.ID, "")
 		})
 		wantUntrusted(t, err, abi.ReasonUnknownKey, fpr)
 	}
