@@ -28,6 +28,9 @@ func checkMarket(ctx context.Context, dirs platform.Dirs, found []finding) []fin
 	list, _ := client.Registries() // likewise
 	var out []finding
 	for _, r := range list {
+		if r.Builtin {
+			continue // it is asked nowhere
+		}
 		if r.Elsewhere {
 			out = append(out, verdict("registry "+r.ID+" answers", "it has no address on this machine: drawbridge sync FILE --from DIR fetches it", nil))
 			continue

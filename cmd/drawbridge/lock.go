@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -89,12 +88,12 @@ FILE of the same name that is there already is replaced by its next version.`,
 
 // nextVersion is one above the version of the lock file that is there.
 func nextVersion(path, name string) (int64, error) {
-	data, err := readSome(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	data, err := readRegular("lock file", path, abi.MaxMetadata)
+	if errors.Is(err, abi.ErrNotFound) {
 		return 1, nil
 	}
 	if err != nil {
-		return 0, fmt.Errorf("reading lock file: %w", err)
+		return 0, err
 	}
 	old, err := registry.ParseTeamLock(data)
 	if err != nil || old.Name != name {

@@ -74,9 +74,9 @@ func thenDirectory(first completer) completer {
 // readLockFile reads a lock file to choose by; nothing is installed by it, so its
 // signature is not looked at.
 func readLockFile(path string) (*registry.TeamLock, error) {
-	data, err := readSome(path)
+	data, err := readRegular("lock file", path, abi.MaxMetadata)
 	if err != nil {
-		return nil, fmt.Errorf("reading lock file: %w", err)
+		return nil, err
 	}
 	return registry.ParseTeamLock(data)
 }

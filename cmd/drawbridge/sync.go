@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -62,29 +61,16 @@ too, unless --prune is given.`,
 	return cmd
 }
 
-// maxLockFile is how much of a lock file or signature is read, a little more than
-// is ever accepted.
-const maxLockFile = abi.MaxMetadata + 1
-
 // readTeamLock reads a lock file and its signature. A signature that is missing is
 // none, which the daemon refuses.
 func readTeamLock(path, signature string) (lock, sig []byte, err error) {
-	if lock, err = readSome(path); err != nil {
-		return nil, nil, fmt.Errorf("reading lock file: %w", err)
+	if lock, err = readRegular("lock file", path, abi.MaxMetadata); err != nil {
+		return nil, nil, err
 	}
-	if sig, err = readSome(signature); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, nil, fmt.Errorf("reading signature: %w", err)
+	if sig, err = readRegular("signature", signature, abi.MaxMetadata); err != nil && !errors.Is(err, abi.ErrNotFound) {
+		return nil, nil, err
 	}
 	return lock, sig, nil
-}
-
-func readSome(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	return io.ReadAll(io.LimitReader(f, maxLockFile))
 }
 
 func printSync(w io.Writer, r host.SyncReport) {
@@ -174,9 +160,9 @@ person at a terminal that no MCP client started.`,
 			if _, err := signing.ParseFingerprint(args[2]); err != nil {
 				return usage(err)
 			}
-			cert, err := readSome(args[1])
+			cert, err := readRegular("certificate", args[1], abi.MaxMetadata)
 			if err != nil {
-				return fmt.Errorf("reading certificate: %w", err)
+				return err
 			}
 			var res host.TeamInfo
 			err = a.call(cmd.Context(), "teams.trust", control.TeamParams{Name: args[0], Certificate: string(cert), Fingerprint: args[2]}, &res)
