@@ -24,7 +24,7 @@ import (
 func FuzzCheck(f *testing.F) {
 	long := os.Getenv("DRAWBRIDGE_LONG") != ""
 	for i, c := range changes() {
-		if long || !c.form || i%4 == 0 { // what a tree may look like, TestPolicyAlone says too
+		if long || !c.form || i%8 == 0 { // what a tree may look like, TestPolicyAlone says too
 			f.Add(uint64(i), byte(i%sealedByAnother), []byte{byte(i)})
 		}
 	}

@@ -2,6 +2,7 @@ package registry
 
 import (
 	"bytes"
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -221,6 +222,14 @@ func TestModulesOfPublishedReleases(t *testing.T) {
 			p.it.must(t, "update-ref", "-d", artifactRef(sha))
 			p.m.must(t, "update-ref", "-d", artifactRef(sha))
 		}, codeModule, ""},
+		"one that has a URL": {func(p *proposing) {
+			r := p.releaseOf("1.1.0")
+			r.Module.URL = "https://modules.example/1.1.0.wasm"
+			p.must(p.m.Publish(t.Context(), p.keys, p.submission(r, p.publisher)))
+			p.it.must(t, "-c", "protocol.file.allow=always", "fetch", "--quiet", p.origin, "+refs/*:refs/*")
+			p.it.must(t, "update-ref", "-d", artifactRef(r.Module.SHA256))
+			p.m.must(t, "update-ref", "-d", artifactRef(r.Module.SHA256))
+		}, "", ""},
 		"a base that has none, as in a clone": {func(p *proposing) {
 			p.it.must(t, "update-ref", "-d", artifactRef(sha))
 			p.m.must(t, "update-ref", "-d", artifactRef(sha))
@@ -250,5 +259,40 @@ func (m *Maintainer) must(t *testing.T, args ...string) {
 	t.Helper()
 	if _, err := m.repo.run(t.Context(), nil, args...); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// The branch in force has all of its modules looked at, however they are named.
+func TestEveryModuleOfTheBranchInForce(t *testing.T) {
+	f := newOrigin(t, "main")
+	var all []Submission
+	for _, v := range []string{"1.1.0", "1.2.0", "1.3.0", "1.4.0"} {
+		all = append(all, f.submission(f.releaseOf(v), f.publisher))
+	}
+	f.must(f.m.PublishAll(t.Context(), f.keys, append(all, f.same("1.5.0", "1.4.0"))))
+	looked := map[string]int{}
+	check := func() *CheckReport {
+		r, err := Check(t.Context(), CheckOptions{Source: f.origin, Clock: f.clock, Admit: func(_ context.Context, r abi.Release, wasm []byte) error {
+			if hashOf(wasm) != r.Module.SHA256 {
+				t.Errorf("%s is given another module", r.Version)
+			}
+			looked[r.Version]++
+			return nil
+		}})
+		f.must(err)
+		return r
+	}
+	wantAccepted(t, check())
+	sha := hashOf(wasmOf("1.2.0"))
+	f.m.must(t, "update-ref", artifactTag(sha), artifactRef(sha))
+	f.m.must(t, "update-ref", "-d", artifactRef(sha))
+	wantAccepted(t, check())
+	if len(looked) != 6 || looked["1.2.0"] != 2 || looked["1.5.0"] != 2 {
+		t.Errorf("looked at %v", looked)
+	}
+	f.must(f.m.putArtifact(t.Context(), abi.Module{SHA256: hashOf(wasmOf("1.3.0"))}, wasmOf("1.1.0")))
+	r := check()
+	if wantProblem(t, r, "tampered", "connectors/acme/tracker/1.3.0.json"); len(r.Problems) != 1 {
+		t.Errorf("problems %+v", r.Problems)
 	}
 }
