@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ProtonMail/go-crypto/openpgp/packet"
+
 	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/signing"
 )
@@ -295,4 +297,47 @@ func TestEveryModuleOfTheBranchInForce(t *testing.T) {
 	if wantProblem(t, r, "tampered", "connectors/acme/tracker/1.3.0.json"); len(r.Problems) != 1 {
 		t.Errorf("problems %+v", r.Problems)
 	}
+}
+
+// What a key's owner revoked stays so: an older copy of the certificate passes neither
+// the check nor a second owner.
+func TestACertificatesRevocationStays(t *testing.T) {
+	pass := func(signing.Fingerprint) ([]byte, error) { return []byte("passphrase"), nil }
+	armored, err := signing.GenerateKey("author", epoch, pass)
+	if err != nil {
+		t.Fatal(err)
+	}
+	author, err := signing.OpenSecretKey(armored, pass)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newProposing(t)
+	p.must(p.m.AddPublisher(t.Context(), p.keys, "acme", author.Certificate()))
+	p.must(p.publishAt(author, "1.1.0", 48*time.Hour))
+	p.now = p.now.Add(time.Hour)
+	path := keyPath(author.Fingerprint())
+	fetch := func(from, to *Maintainer) {
+		to.must(t, "-c", "protocol.file.allow=always", "fetch", "--quiet", from.repo.dir, "+refs/*:refs/*")
+	}
+	fetch(p.m, p.it)
+	revoked := p.revokedCertificate(armored, packet.KeyCompromised, p.now)
+	p.inFork(func(f *fixture) { f.resign(func(m map[string][]byte) { m[path] = revoked.Armored() }) })
+	wantAccepted(t, p.check("main")) // 1.1.0 stops, which is what its author wants
+	fetch(p.it, p.m)
+	p.inFork(func(f *fixture) {
+		f.resign(func(m map[string][]byte) { m[path] = author.Certificate().Armored() })
+	})
+	wantProblem(t, p.check("main"), "key_revoked", path)
+	p.must(p.m.Partial().ChangeRoles(t.Context(), Keys{Owners: p.keys.Owners, Snapshot: p.keys.Snapshot},
+		RoleChange{Revocation: RoleEdit{Add: certs(p.owner2), Remove: []signing.Fingerprint{p.revoker.Fingerprint()}}}))
+	e, _, err := p.m.pending(t.Context())
+	p.must(err)
+	e.files[path], e.keys = author.Certificate().Armored(), p.keys
+	last, err := p.m.load(t.Context(), branch, Keys{})
+	p.must(err)
+	e.files[snapshotPath] = last.files[snapshotPath]
+	p.must(e.addSnapshot())
+	p.must(p.m.write(t.Context(), e, pendingRef, "tampered"))
+	_, err = p.m.Sign(t.Context(), Keys{Revocation: []Signer{p.owner2}}, p.shown())
+	wantRefused(t, err, abi.ReasonKeyRevoked, author)
 }
