@@ -83,14 +83,9 @@ func (h *Host) Sync(ctx context.Context, req SyncRequest, progress func(string))
 		err = s.act(all)
 	}
 	if err != nil {
-		return SyncReport{}, err
+		return SyncReport{}, errors.Join(err, h.Reload()) // it may have come as far as the settings
 	}
-	for _, m := range all {
-		if m.err == nil && !req.DryRun {
-			m.late = errors.Join(m.late, s.note(ctx, m))
-		}
-		s.step(m.step, cmp.Or(m.err, m.late))
-	}
+	s.tell(ctx, all)
 	if req.DryRun {
 		return s.report, nil
 	}
@@ -115,6 +110,19 @@ func (s *syncing) step(st SyncStep, err error) {
 	}
 	st.Settings = orEmpty(st.Settings)
 	s.report.Steps = append(s.report.Steps, st)
+}
+
+// tell adds to the report and the audit log what became of each plugin.
+func (s *syncing) tell(ctx context.Context, all []*moving) {
+	for _, m := range all {
+		switch {
+		case m.err != nil:
+			m.step.Settings = nil // they stay too
+		case !s.req.DryRun:
+			m.late = errors.Join(m.late, s.note(ctx, m))
+		}
+		s.step(m.step, cmp.Or(m.err, m.late))
+	}
 }
 
 // registries adds those that are new and refreshes all, so that what was revoked

@@ -140,7 +140,7 @@ func (h *Host) updating(u registry.Update, r *UpdateResult, dry bool) *updating 
 // newer is updating for a plugin that has a newer version.
 func (h *Host) newer(u registry.Update, r *UpdateResult, dry bool) *updating {
 	settings, err := h.allSettings(u.Review.Release, nil)
-	r.To, r.Changes = u.Review.Release.Version, changesOf(u.Review, settings)
+	r.To, r.Changes = u.Review.Release.Version, orEmpty(changesOf(u.Review, settings))
 	r.Asks = u.Review.Previous == nil || release.Asks(r.Changes)
 	switch {
 	case u.Entry.Pinned:

@@ -154,3 +154,31 @@ func TestBrokenCopyIsMended(t *testing.T) {
 	f.must(os.Remove(filepath.Join(g.registryDir(), namesFile)))
 	f.mustInstall(tracker)
 }
+
+// So is whoever installs a name that a registry had which was removed: a shell that an
+// agent drives may remove one.
+func TestRemovedRegistryHadTheName(t *testing.T) {
+	f := newFixture(t)
+	f.beside(true)
+	f.must(f.client.RemoveRegistry("aaa"))
+	for _, ref := range []Ref{tracker, {Name: "tracker"}} {
+		full, err := f.client.Complete(t.Context(), ref)
+		f.must(err)
+		var told []Notice
+		_, err = f.client.Install(t.Context(), full, InstallOptions{Consent: func(_ context.Context, r Review) error {
+			told = r.Notices
+			return errors.New("no")
+		}})
+		if err == nil || !slices.ContainsFunc(told, func(n Notice) bool { return n.Code == NoticeRemoved && strings.Contains(n.Message, `"aaa"`) }) {
+			t.Errorf("told %+v, %v", told, err)
+		}
+	}
+	f.must(f.client.ForgetRegistry(f.remembered("aaa")))
+	_, err := f.client.Install(t.Context(), tracker, InstallOptions{Consent: func(_ context.Context, r Review) error {
+		if slices.ContainsFunc(r.Notices, func(n Notice) bool { return n.Code == NoticeRemoved }) {
+			t.Errorf("told %+v", r.Notices)
+		}
+		return nil
+	}})
+	f.must(err)
+}

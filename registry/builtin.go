@@ -88,7 +88,7 @@ func (c *Client) dropOtherBuiltins() error {
 		if filepath.Dir(s.URL) != filepath.Dir(c.builtinPath()) || s.Registry == c.cfg.Builtin.ID || slices.ContainsFunc(lock.Plugins, from) {
 			continue
 		}
-		if err := c.bury(s, true); err != nil {
+		if err := c.bury(s, dir, true); err != nil {
 			return err
 		}
 		if err := errors.Join(c.drop(dir), os.RemoveAll(s.URL)); err != nil {

@@ -147,7 +147,9 @@ func (w *world) wantSound(names []string, h *hostile, dir string) {
 	w.must(os.CopyFS(home, os.DirFS(filepath.Join(w.dir, "home"))))
 	old, err := New(Config{Dir: home, Clock: w.clock})
 	w.must(err)
-	if _, err := old.SetRegistryURL(t.Context(), w.state.registry(), merged); err != nil {
+	before, err := old.Registry("main")
+	w.must(err)
+	if _, err := old.SetRegistryURL(t.Context(), before, merged); err != nil {
 		t.Fatalf("%v: accepted, and a client that knows the base says %v", names, err)
 	}
 	if e, err := old.Install(t.Context(), versions("=1.0.0")[0], InstallOptions{Consent: yes, Locked: true}); err != nil {

@@ -144,6 +144,7 @@ const (
 	NoticeOtherSigner  NoticeCode = "other_signer"  // another key signed than the installed version's
 	NoticeOld          NoticeCode = "old"           // the program carries it, and newer ones may be out
 	NoticeUnread       NoticeCode = "unread"        // a registry could not be looked into for the same name
+	NoticeRemoved      NoticeCode = "removed"       // a registry that was removed had the same name
 )
 
 // newPublisher is how long a key counts as new after it was let in.

@@ -121,7 +121,14 @@ func change(t *testing.T, c *Client, rng *rand.Rand) error {
 		ref := tracker
 		ref.Constraint = crashVersions()[rng.IntN(len(crashVersions()))]
 		fmt.Fprintln(os.Stdout, "try", ref.Constraint)
-		_, err = c.Install(t.Context(), ref, o)
+		if rng.IntN(2) == 0 {
+			_, err = c.Install(t.Context(), ref, o)
+			break
+		}
+		var ready *Prepared
+		if ready, err = c.Prepare(t.Context(), ref, o); err == nil {
+			err = c.ActivateAll([]*Prepared{ready}, nil)
+		}
 	}
 	if err != nil && !errors.Is(err, abi.ErrNotFound) && !errors.Is(err, abi.ErrConfirmationRequired) {
 		return err

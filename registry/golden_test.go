@@ -71,7 +71,7 @@ func examples() map[string][2]document {
 		"teams-former.json": {&teams{typeTeams, Format, []Team{}, []FormerTeam{{"support", key("6"), 3, hash("7").SHA256, day(6)}}}, &teams{}},
 		"state.json":        {&seen, &state{}},
 		"names.json":        {&knownNames{typeNames, Format, "main", day(1), []string{"acme/clock", "acme/tracker"}}, &knownNames{}},
-		"removed.json":      {&tombstone{typeRemoved, Format, day(9), true, &elsewhere}, &tombstone{}},
+		"removed.json":      {&tombstone{typeRemoved, Format, day(9), true, &elsewhere, []string{"acme/clock", "acme/tracker"}}, &tombstone{}},
 	}
 }
 

@@ -34,9 +34,13 @@ func (k *knownNames) check() error {
 	if err := head(k.Type, typeNames, k.Format, k.Registry); err != nil {
 		return err
 	}
-	for i, name := range k.Names {
+	return checkNames(k.Names)
+}
+
+func checkNames(names []string) error {
+	for i, name := range names {
 		namespace, plugin, _ := strings.Cut(name, "/")
-		if !validName(namespace) || !validName(plugin) || i > 0 && k.Names[i-1] >= name {
+		if !validName(namespace) || !validName(plugin) || i > 0 && names[i-1] >= name {
 			return fmt.Errorf("name %q", name)
 		}
 	}
@@ -82,7 +86,7 @@ func readNames(dir string) (*knownNames, error) {
 // A lookup is where plugins that a name can mean were found.
 type lookup struct {
 	found   []string // registry:namespace/name, sorted
-	skipped []Notice // registries that can't be read, and are known not to have it
+	skipped []Notice // registries that can't be read, and are known not to have it; and removed ones that had it
 	unread  []error  // those of which nobody knows; each names its registry
 }
 
@@ -111,6 +115,9 @@ func (c *Client) look(ctx context.Context, only string, fits func(Ref) bool) (lo
 		if only == "" {
 			l.recall(d.Dir, "", fits, d)
 		}
+	}
+	if only == "" {
+		l.removed(c, all, fits)
 	}
 	slices.Sort(l.found)
 	l.found = slices.Compact(l.found)
@@ -141,14 +148,33 @@ func (l *lookup) recall(dir, id string, fits func(Ref) bool, why error) {
 		l.unread = append(l.unread, fmt.Errorf("registry %q can't be read: %w", id, why))
 		return
 	}
-	before := len(l.found)
-	for _, name := range k.Names {
-		namespace, plugin, _ := strings.Cut(name, "/")
-		l.add(k.Registry, []Ref{{Registry: k.Registry, Namespace: namespace, Name: plugin}}, fits)
-	}
-	if len(l.found) == before {
+	listed := refsOf(k.Registry, k.Names)
+	l.add(k.Registry, listed, fits)
+	if !slices.ContainsFunc(listed, fits) {
 		l.skipped = append(l.skipped, Notice{NoticeUnread, fmt.Sprintf("registry %q can't be read now, and had nothing of this name when it could: %v", k.Registry, why)})
 	}
+}
+
+// removed looks among what registries listed that were removed. They offer nothing any
+// more, but a name that was theirs is told of when another registry has it.
+func (l *lookup) removed(c *Client, there map[string]*state, fits func(Ref) bool) {
+	all, _ := c.tombstones("") // a damaged one is told of elsewhere
+	for _, t := range all {
+		id := t.State.Registry
+		listed := refsOf(id, t.Names)
+		if i := slices.IndexFunc(listed, fits); i >= 0 && !t.outlived(there) {
+			l.skipped = append(l.skipped, Notice{NoticeRemoved, fmt.Sprintf("registry %q had %q too, until it was removed here at %s", id, listed[i].Plugin(), t.Removed)})
+		}
+	}
+}
+
+func refsOf(id string, names []string) []Ref {
+	refs := make([]Ref, len(names))
+	for i, name := range names {
+		namespace, plugin, _ := strings.Cut(name, "/")
+		refs[i] = Ref{Registry: id, Namespace: namespace, Name: plugin}
+	}
+	return refs
 }
 
 // damagedIn takes an error of states apart.

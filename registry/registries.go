@@ -297,7 +297,7 @@ func (c *Client) RemoveRegistry(id string) error {
 		if err != nil {
 			return err
 		}
-		if err := c.bury(s, false); err != nil {
+		if err := c.bury(s, dir, false); err != nil {
 			return err
 		}
 		return c.drop(dir)

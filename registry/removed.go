@@ -30,13 +30,16 @@ type tombstone struct {
 	Removed Time   `json:"removed"`
 	Carried bool   `json:"carried,omitempty"` // a program brought it, nobody added it
 	State   *state `json:"state"`
+	// Names are the plugins that it listed, if they are known and fit: whoever installs
+	// one of these names from another registry is told.
+	Names []string `json:"names,omitempty"`
 }
 
 func (t *tombstone) check() error {
 	if t.Type != typeRemoved || t.Format != Format || t.State == nil {
 		return fmt.Errorf("type %q and format %d, want %q and %d", t.Type, t.Format, typeRemoved, Format)
 	}
-	return t.State.check()
+	return errors.Join(checkNames(t.Names), t.State.check())
 }
 
 // Removed tells of a registry that was removed, and what was seen of it.
@@ -135,8 +138,8 @@ func (t *tombstone) outlived(there map[string]*state) bool {
 	return false
 }
 
-// bury writes down what was seen of a registry, before its state is removed.
-func (c *Client) bury(s *state, carried bool) error {
+// bury writes down what was seen of a registry, before its state in dir is removed.
+func (c *Client) bury(s *state, dir string, carried bool) error {
 	path := c.removedPath(s.Registry, s.Pinned)
 	if err := os.MkdirAll(c.removedDir(), 0o700); err != nil {
 		return fmt.Errorf("remembering what was seen: %w", err)
@@ -146,7 +149,15 @@ func (c *Client) bury(s *state, carried bool) error {
 			return err
 		}
 	}
-	data, err := canonical(&tombstone{typeRemoved, Format, At(c.cfg.Clock()), carried, s})
+	t := &tombstone{typeRemoved, Format, At(c.cfg.Clock()), carried, s, nil}
+	if k, err := readNames(dir); err == nil && k.Registry == s.Registry {
+		t.Names = k.Names
+	}
+	data, err := canonical(t)
+	if err == nil && len(data) > maxStateFile {
+		t.Names = nil
+		data, err = canonical(t)
+	}
 	if err != nil {
 		return err
 	}

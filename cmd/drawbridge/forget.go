@@ -82,7 +82,7 @@ func (a *app) listRemoved(ctx context.Context) error {
 		row(w, "REGISTRY", "FINGERPRINT", "SNAPSHOT", "REVOKED", "REMOVED", "URL")
 		for _, r := range list {
 			if r.Problem == nil {
-				row(w, r.ID, r.Fingerprint, r.Snapshot, r.Revoked, r.Ended.Format("2006-01-02 15:04"), r.URL)
+				row(w, r.ID, r.Fingerprint, r.Snapshot, r.Revoked, moment(r.Ended), r.URL)
 			}
 		}
 	})
@@ -134,7 +134,7 @@ func (a *app) listFormerTeams(ctx context.Context) error {
 		}
 		row(w, "NAME", "VERSION", "SIGNER", "DISTRUSTED")
 		for _, t := range list {
-			row(w, t.Name, t.Version, t.Signer, t.Ended.Format("2006-01-02 15:04"))
+			row(w, t.Name, t.Version, t.Signer, moment(t.Ended))
 		}
 	})
 	a.ifNone(len(list), "no team was distrusted")

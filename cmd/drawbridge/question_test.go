@@ -35,7 +35,7 @@ func TestQuestionShowsWhatItIsAbout(t *testing.T) {
 	h := newHome(t)
 	h.publish()
 	fpr := h.fingerprint("key")
-	seen, code := h.typed(nil, "registry", "add", "reg.git", strings.Repeat("0", 40))
+	seen, code := h.typed([]keystroke{{"refuses): ", "no"}}, "registry", "add", "reg.git", strings.Repeat("0", 40))
 	if code != exitUntrusted || strings.Contains(seen, "To agree") {
 		t.Errorf("another owner's registry: exit code %d\n%s", code, seen)
 	}

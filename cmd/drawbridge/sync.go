@@ -110,9 +110,7 @@ func printSync(w io.Writer, r host.SyncReport) {
 	}
 	for _, s := range r.Steps {
 		for _, c := range s.Settings {
-			if s.Problem == nil {
-				fmt.Fprintf(w, "%s: setting %s\n", visible(s.Subject), visible(wordSetting(c)))
-			}
+			fmt.Fprintf(w, "%s: setting %s\n", visible(s.Subject), visible(wordSetting(c)))
 		}
 	}
 }

@@ -170,7 +170,11 @@ func TestSyncReplacesSettings(t *testing.T) {
 	set()
 	a3 := a2
 	a3.Module.SHA256 = strings.Repeat("0", 64)
-	m.want(m.sync(host.SyncRequest{}, a3), "acme/aaa untrusted")
+	r := m.sync(host.SyncRequest{}, a3)
+	m.want(r, "acme/aaa untrusted")
+	if len(r.Steps[0].Settings) != 0 {
+		t.Errorf("told as changed: %+v", r.Steps)
+	}
 	if text := settingsOf(t, w); !strings.Contains(text, `"lang": "de"`) {
 		t.Errorf("what failed has other settings: %s", text)
 	}

@@ -4,9 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,147 +16,6 @@ import (
 	"github.com/drawbridge-mcp/drawbridge/test/harness"
 	"github.com/drawbridge-mcp/drawbridge/test/wasmtest"
 )
-
-// tinyManifest is a plugin of one connector with one tool, run, that answers
-// with an object of its own.
-func tinyManifest(id string, more ...string) []byte {
-	return fmt.Appendf(nil, `
-name: %[1]s
-version: 1.0.0
-category: connector
-title: Connector %[1]s
-description: Answers without looking at any page.
-connectors:
-  - id: %[1]s
-    title: Connector %[1]s
-    base_url: https://%[1]s.example
-    origins: ["https://%[1]s.example/*"]
-    pages:
-      signed_in: [{selector: .account}]
-      signed_out: [{path: /login}]
-    tools:
-      - name: run
-        title: Run
-        description: Runs.
-        destructive: false
-        capabilities: [read]
-        input: {type: object}
-        output: {type: object, properties: {from: {type: string}}, additionalProperties: false}
-        reads: [{method: GET, path: /}]
-%[2]s
-`, id, strings.Join(more, "\n"))
-}
-
-// timeoutOf is the line of a manifest that gives the tool a deadline.
-func timeoutOf(seconds int) string { return fmt.Sprintf("        timeout_sec: %d", seconds) }
-
-// tinyModule fits tinyManifest; its call runs the given instructions, or else
-// answers {"from": id}.
-func tinyModule(id string, call ...[]byte) []byte {
-	if call == nil {
-		call = [][]byte{wasmtest.Output(`{"ok":true,"result":{"from":"` + id + `"}}`)}
-	}
-	return describing(wasmtest.Guest([]string{"read"}, call...), id)
-}
-
-// describing gives a guest the describe that fits tinyManifest.
-func describing(m wasmtest.Module, id string) []byte {
-	m.Funcs[1].Body = [][]byte{wasmtest.Output(`{"v":1,"tools":["` + id + `.run"]}`), wasmtest.I32(0)}
-	return m.Bytes()
-}
-
-// wantAnswer calls a tiny connector, which has to answer as itself.
-func wantAnswer(w *harness.World, id string) {
-	w.T.Helper()
-	got := harness.Result[map[string]string](w, id+"_run", struct{}{})
-	if got["from"] != id {
-		w.T.Fatalf("%s_run answered %v", id, got)
-	}
-}
-
-// wantUntrusted checks a refusal's reason, and that it names a key.
-func wantUntrusted(t *testing.T, err error, reason abi.Reason, names string) {
-	t.Helper()
-	e, ok := err.(*abi.Error) //nolint:errorlint // what the host returns is one
-	if !ok || e == nil || e.Code != abi.ErrUntrusted || e.Reason != reason || !strings.Contains(e.Error(), names) {
-		t.Fatalf("%v; want untrusted, %s, naming %s", showErr(err), reason, names)
-	}
-}
-
-func showErr(err error) string {
-	if e, ok := err.(*abi.Error); ok && e != nil { //nolint:errorlint // likewise
-		return fmt.Sprintf("%s (%s): %s", e.Code, e.Reason, e)
-	}
-	return fmt.Sprint(err)
-}
-
-// pluginState is what Plugins says of one.
-func pluginState(w *harness.World, id string) host.PluginInfo {
-	w.T.Helper()
-	list, err := w.Host.Plugins(w.T.Context())
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	for _, p := range list {
-		if p.Name == harness.Namespace+"/"+id {
-			return p
-		}
-	}
-	w.T.Fatalf("%s is not among %+v", id, list)
-	return host.PluginInfo{}
-}
-
-// commitRegistry changes a registry's newest commit behind its maintainer's back.
-func commitRegistry(w *harness.World, change func(dir string)) {
-	w.T.Helper()
-	dir := filepath.Join(w.T.TempDir(), "clone")
-	runGit(w.T, "clone", "-q", w.RepoDir, dir)
-	change(dir)
-	runGit(w.T, "-C", dir, "add", "-A")
-	runGit(w.T, "-C", dir, "-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-q", "-m", "x")
-	runGit(w.T, "-C", dir, "push", "-q", "origin", "HEAD:refs/heads/main")
-}
-
-func runGit(tb testing.TB, args ...string) string {
-	tb.Helper()
-	out, err := exec.CommandContext(tb.Context(), "git", args...).CombinedOutput()
-	if err != nil {
-		tb.Fatalf("git %q: %v\n%s", args, err, out)
-	}
-	return strings.TrimSpace(string(out))
-}
-
-func releaseSignature(dir, id string) string {
-	return filepath.Join(dir, "connectors", harness.Namespace, id, "1.0.0.json.asc")
-}
-
-// resign replaces the signature of a release by key's over data, or over the
-// release if data is nil.
-func resign(w *harness.World, id string, key *signing.SecretKey, data []byte) {
-	w.T.Helper()
-	commitRegistry(w, func(dir string) {
-		path := releaseSignature(dir, id)
-		if data == nil {
-			var err error
-			if data, err = os.ReadFile(strings.TrimSuffix(path, ".asc")); err != nil {
-				w.T.Fatal(err)
-			}
-		}
-		sig, err := key.Sign(data, time.Now())
-		if err != nil {
-			w.T.Fatal(err)
-		}
-		putFile(w.T, path, sig)
-	})
-}
-
-func putFile(tb testing.TB, path string, data []byte) {
-	tb.Helper()
-	_ = os.Remove(path) // it may be read-only
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		tb.Fatal(err)
-	}
-}
 
 // An attack on a registry is refused at install, by reason and fingerprint, and
 // what was installed before goes on.
@@ -239,9 +96,6 @@ func TestRefusedAtInstall(t *testing.T) {
 	}
 }
 
-func publisherOf(w *harness.World) *signing.SecretKey { return w.Keys.Publisher }
-func ownerOf(w *harness.World) *signing.SecretKey     { return w.Keys.Owner }
-
 // A registry is trusted under its owner's fingerprint and under no other, and a
 // plugin of a registry that was never pinned is not found at all.
 func TestNotPinned(t *testing.T) {
@@ -252,9 +106,9 @@ func TestNotPinned(t *testing.T) {
 	}
 	for _, key := range []*signing.SecretKey{w.Keys.Publisher, harness.NewKey(t, "Mallory")} {
 		fpr := string(key.Fingerprint())
-		_, err := w.Host.AddRegistry(t.Context(), w.RepoDir, fpr, func(host.Question) error {
+		_, err := w.Host.AddRegistry(t.Context(), w.RepoDir, fpr, func(q host.Question) error {
 			t.Error("a person is asked about a registry that hasn't the fingerprint")
-			return nil
+			return w.Host.Questions.Answer(q.ID, "")
 		})
 		wantUntrusted(t, err, abi.ReasonUnknownKey, fpr)
 	}
@@ -279,200 +133,6 @@ func TestPublishRefusesAStranger(t *testing.T) {
 	wasm := tinyModule("one")
 	err := w.PublishRelease(w.Release(tinyManifest("one"), wasm), wasm, mallory)
 	wantUntrusted(t, err, abi.ReasonUnknownKey, string(mallory.Fingerprint()))
-}
-
-// What is changed on the disk after an install is refused at the next load; the
-// other connector goes on, and the command in the hint mends it.
-func TestTamperedAfterInstall(t *testing.T) {
-	for name, a := range map[string]struct {
-		do     func(w *harness.World)
-		reason abi.Reason
-		mended bool // by an install of the same version
-	}{
-		"module": {
-			do: func(w *harness.World) {
-				for path, data := range storeFiles(w, "one", ".wasm") {
-					data[len(data)-1] ^= 1
-					putFile(w.T, path, data)
-				}
-			},
-			reason: abi.ReasonTampered, mended: true,
-		},
-		"module gone": {
-			do: func(w *harness.World) {
-				for path := range storeFiles(w, "one", ".wasm") {
-					if err := os.Remove(path); err != nil {
-						w.T.Fatal(err)
-					}
-				}
-			},
-			reason: abi.ReasonTampered, mended: true,
-		},
-		"release": {
-			do: func(w *harness.World) {
-				for path, data := range storeFiles(w, "one", ".json") {
-					putFile(w.T, path, []byte(strings.Replace(string(data), `"destructive":false`, `"destructive":true`, 1)))
-				}
-			},
-			reason: abi.ReasonTampered, mended: true,
-		},
-		"lock names another version": {
-			do:     func(w *harness.World) { editLock(w, `"version":"1.0.0"`, `"version":"0.9.0"`) },
-			reason: abi.ReasonWrongName,
-		},
-		"lock names the other's module": {
-			do: func(w *harness.World) {
-				one, two := hashOfModule(w, "one"), hashOfModule(w, "two")
-				editLock(w, one, two)
-			},
-			reason: abi.ReasonWrongName,
-		},
-		"lock names a module that is not there": {
-			do: func(w *harness.World) {
-				editLock(w, hashOfModule(w, "one"), strings.Repeat("ab", 32))
-			},
-			reason: abi.ReasonWrongName,
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			w := harness.New(t, harness.Options{NoSite: true})
-			w.ReadyWith(tinyManifest("one"), tinyModule("one"))
-			w.ReadyWith(tinyManifest("two"), tinyModule("two"))
-			a.do(w)
-			if err := w.Host.Reload(); err != nil {
-				t.Fatal(err)
-			}
-			e := w.Host.Problems()[harness.Namespace+"/one"]
-			wantUntrusted(t, e, a.reason, string(w.Keys.Publisher.Fingerprint()))
-			if p := pluginState(w, "one"); p.State != host.StateFailing || p.Error == nil || p.Error.Reason != a.reason {
-				t.Errorf("its state is %q: %+v", p.State, p.Error)
-			}
-			if e := w.WantCode(abi.ErrUntrusted, "one_run", struct{}{}); e.Hint == "" {
-				t.Errorf("no hint: %v", e)
-			}
-			wantAnswer(w, "two")
-			if !a.mended {
-				return
-			}
-			if want := "drawbridge install acme/one@1.0.0"; e.Hint != want {
-				t.Errorf("hint %q, want %q", e.Hint, want)
-			}
-			if err := w.Install("one"); err != nil {
-				t.Fatalf("the command in the hint: %s", showErr(err))
-			}
-			wantAnswer(w, "one")
-		})
-	}
-}
-
-// storeFiles are the stored files of a plugin with their content.
-func storeFiles(w *harness.World, id, ext string) map[string][]byte {
-	w.T.Helper()
-	loaded, err := w.Registry.Load(harness.Namespace + "/" + id)
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	hash := loaded.Entry.Module.SHA256
-	if ext == ".json" {
-		hash = loaded.Entry.Release.SHA256
-	}
-	path := filepath.Join(w.Dir, "data", "store", hash+ext)
-	data, err := os.ReadFile(path)
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	return map[string][]byte{path: data}
-}
-
-func hashOfModule(w *harness.World, id string) string {
-	w.T.Helper()
-	loaded, err := w.Registry.Load(harness.Namespace + "/" + id)
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	return loaded.Entry.Module.SHA256
-}
-
-// editLock replaces text in the lock file once: in the entry of plugin one,
-// which comes first.
-func editLock(w *harness.World, old, with string) {
-	w.T.Helper()
-	path := filepath.Join(w.Dir, "data", "lock.json")
-	data, err := os.ReadFile(path)
-	if err != nil {
-		w.T.Fatal(err)
-	}
-	if !strings.Contains(string(data), old) {
-		w.T.Fatalf("%q is not in the lock file:\n%s", old, data)
-	}
-	putFile(w.T, path, []byte(strings.Replace(string(data), old, with, 1)))
-}
-
-// A lock file that can't be read pins nothing: nothing new is loaded, what runs
-// goes on, and the error names the file.
-func TestDamagedLockFile(t *testing.T) {
-	w := harness.New(t, harness.Options{NoSite: true})
-	w.ReadyWith(tinyManifest("one"), tinyModule("one"))
-	editLock(w, `"plugins":`, `"plugins" :`)
-	err := w.Host.Reload()
-	wantUntrusted(t, err, abi.ReasonMalformed, "lock.json")
-	wantAnswer(w, "one")
-	// A host that starts now has no plugin, and says why.
-	w.Restart()
-	wantUntrusted(t, w.Host.Problems()["lock.json"], abi.ReasonMalformed, "lock.json")
-	if e := w.WantCode(abi.ErrNotFound, "one_run", struct{}{}); e.Hint != "drawbridge list" {
-		t.Errorf("hint %q", e.Hint)
-	}
-	_, err = w.Host.Plugins(t.Context())
-	wantUntrusted(t, err, abi.ReasonMalformed, "lock.json")
-}
-
-// Machine code that was changed in the cache is refused when it is called for,
-// and an install of the same version compiles it again.
-func TestTamperedMachineCode(t *testing.T) {
-	w := harness.New(t, harness.Options{NoSite: true, OwnCache: true})
-	w.ReadyWith(tinyManifest("one"), tinyModule("one"))
-	w.ReadyWith(tinyManifest("two"), tinyModule("two"))
-	sum := hashOfModule(w, "one")
-	path := compiledFile(w, sum)
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data[len(data)-1] ^= 1
-	putFile(t, path, data)
-	if err := w.Host.Reload(); err != nil {
-		t.Fatal(err)
-	}
-	wantUntrusted(t, w.WantCode(abi.ErrUntrusted, "one_run", struct{}{}), abi.ReasonTampered, sum)
-	wantAnswer(w, "two")
-	if err := w.Install("one"); err != nil {
-		t.Fatal(showErr(err))
-	}
-	wantAnswer(w, "one")
-}
-
-func compiledFile(w *harness.World, sum string) string {
-	w.T.Helper()
-	list, err := filepath.Glob(filepath.Join(w.Dir, "compiled", sum+".*"))
-	if err != nil || len(list) != 1 {
-		w.T.Fatalf("machine code of %s: %q, %v", sum, list, err)
-	}
-	return list[0]
-}
-
-// The cache may be cleared at any time, and another version of the engine finds
-// nothing in it: what is installed is compiled again.
-func TestClearedCacheIsMadeAgain(t *testing.T) {
-	w := harness.New(t, harness.Options{NoSite: true, OwnCache: true})
-	w.ReadyWith(tinyManifest("one"), tinyModule("one"))
-	if err := os.Remove(compiledFile(w, hashOfModule(w, "one"))); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Host.Reload(); err != nil {
-		t.Fatal(err)
-	}
-	wantAnswer(w, "one")
 }
 
 // A module that says it has other tools than its release is not installed, and
