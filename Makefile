@@ -20,7 +20,7 @@ BROWSERS := /(host/browser|test/e2e|cmd/drawbridge)$$
 LONG := /(test/e2e|cmd/drawbridge)$$
 
 .DEFAULT_GOAL := build
-.PHONY: build snapshot demo test race test-browser test-sites conformance check lint fuzz bench bench-peers bench-registry crash mutants deps deps-npm clean help
+.PHONY: build snapshot demo test race test-browser test-sites conformance check lint fuzz bench bench-peers bench-registry crash hostile mutants deps deps-npm clean help
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 14
@@ -98,6 +98,9 @@ fuzz: ## every fuzz target for 30 s
 
 crash: ## kill installs, rollbacks and removals at a few hundred moments; DRAWBRIDGE_CRASH_ROUNDS is how many
 	DRAWBRIDGE_CRASH_ROUNDS=$${DRAWBRIDGE_CRASH_ROUNDS:-100} $(GO) test ./registry -count=1 -timeout 30m -v -run '^(TestKilled|TestTwoProcesses)'
+
+hostile: ## a thousand hostile trees through registry check, and what it accepts through a client
+	DRAWBRIDGE_LONG=1 $(GO) test ./registry -count=1 -timeout 30m -run '^FuzzCheck$$'
 
 bench: deps build ## speed as ratios: JSON to dist/bench.json, a table to standard output (README=1: into the README)
 	@mkdir -p dist

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -25,7 +24,7 @@ import (
 func FuzzCheck(f *testing.F) {
 	long := os.Getenv("DRAWBRIDGE_LONG") != ""
 	for i, c := range changes() {
-		if long || !c.form || i%4 == 0 { // what a tree may look like, TestPolicyAlone says too
+		if long || !c.form || i%8 == 0 { // what a tree may look like, TestPolicyAlone says too
 			f.Add(uint64(i), byte(i%sealedByAnother), []byte{byte(i)})
 		}
 	}
@@ -41,14 +40,11 @@ func FuzzCheck(f *testing.F) {
 			}
 		}
 	}
-	dir := f.TempDir()
-	var once sync.Once
-	var w *world
+	w := newWorld(f, f.TempDir())
 	f.Fuzz(func(t *testing.T, seed uint64, seal byte, ops []byte) {
 		if len(ops) > 8 {
 			return
 		}
-		once.Do(func() { w = newWorld(t, dir) })
 		w.try(t, seed, seal, ops)
 	})
 }
@@ -61,19 +57,19 @@ type world struct {
 	state *state // of the client
 }
 
-func newWorld(t *testing.T, dir string) *world {
-	t.Helper()
-	f := newOrigin(t, "main")
-	f.must(f.m.AddPublisher(t.Context(), f.keys, "corp", f.owner2.Certificate()))
+func newWorld(tb testing.TB, dir string) *world {
+	tb.Helper()
+	f := newOrigin(tb, "main")
+	f.must(f.m.AddPublisher(tb.Context(), f.keys, "corp", f.owner2.Certificate()))
 	f.publishAs("corp", "wiki", "1.0.0", f.owner2)
 	beta := f.submission(f.releaseOf("1.1.0-rc.1"), f.publisher)
 	beta.Channel = Beta
-	f.must(f.m.Publish(t.Context(), f.keys, beta))
+	f.must(f.m.Publish(tb.Context(), f.keys, beta))
 	f.publish("1.1.0")
 	f.publish("1.2.0")
-	f.must(f.m.Yank(t.Context(), f.keys, tracker, "1.1.0", "broken"))
-	f.must(f.m.Revoke(t.Context(), f.keys, Revocation{Versions: versions("1.2.0"), Reason: "evil"}))
-	f.must(f.m.ChangeRoles(t.Context(), Keys{[]Signer{f.owner, f.owner2}, f.keys.Snapshot, f.keys.Revocation},
+	f.must(f.m.Yank(tb.Context(), f.keys, tracker, "1.1.0", "broken"))
+	f.must(f.m.Revoke(tb.Context(), f.keys, Revocation{Versions: versions("1.2.0"), Reason: "evil"}))
+	f.must(f.m.ChangeRoles(tb.Context(), Keys{[]Signer{f.owner, f.owner2}, f.keys.Snapshot, f.keys.Revocation},
 		RoleChange{Owner: RoleEdit{Add: certs(f.owner2), Threshold: 1}}))
 	waiting := f.submission(f.releaseOf("1.3.0"), f.publisher)
 	f.tamper(func(m map[string][]byte) {
@@ -91,7 +87,7 @@ func newWorld(t *testing.T, dir string) *world {
 	f.must(w.base.write(f.origin))
 	c, err := New(Config{Dir: filepath.Join(dir, "home"), Clock: f.clock})
 	f.must(err)
-	_, err = c.AddRegistry(t.Context(), f.origin, f.owner.Fingerprint())
+	_, err = c.AddRegistry(tb.Context(), f.origin, f.owner.Fingerprint())
 	f.must(err)
 	w.state, _, err = c.registryState("main")
 	f.must(err)
@@ -100,6 +96,7 @@ func newWorld(t *testing.T, dir string) *world {
 
 // try makes one hostile registry, and holds Check to its promise.
 func (w *world) try(t *testing.T, seed uint64, seal byte, ops []byte) {
+	t.Helper()
 	w.t = t
 	dir := t.TempDir()
 	tmp := filepath.Join(dir, "tmp")

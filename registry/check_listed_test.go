@@ -2,10 +2,13 @@ package registry
 
 import (
 	"bytes"
+	"context"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ProtonMail/go-crypto/openpgp/packet"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/signing"
@@ -221,6 +224,14 @@ func TestModulesOfPublishedReleases(t *testing.T) {
 			p.it.must(t, "update-ref", "-d", artifactRef(sha))
 			p.m.must(t, "update-ref", "-d", artifactRef(sha))
 		}, codeModule, ""},
+		"one that has a URL": {func(p *proposing) {
+			r := p.releaseOf("1.1.0")
+			r.Module.URL = "https://modules.example/1.1.0.wasm"
+			p.must(p.m.Publish(t.Context(), p.keys, p.submission(r, p.publisher)))
+			p.it.must(t, "-c", "protocol.file.allow=always", "fetch", "--quiet", p.origin, "+refs/*:refs/*")
+			p.it.must(t, "update-ref", "-d", artifactRef(r.Module.SHA256))
+			p.m.must(t, "update-ref", "-d", artifactRef(r.Module.SHA256))
+		}, "", ""},
 		"a base that has none, as in a clone": {func(p *proposing) {
 			p.it.must(t, "update-ref", "-d", artifactRef(sha))
 			p.m.must(t, "update-ref", "-d", artifactRef(sha))
@@ -251,4 +262,82 @@ func (m *Maintainer) must(t *testing.T, args ...string) {
 	if _, err := m.repo.run(t.Context(), nil, args...); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// The branch in force has all of its modules looked at, however they are named.
+func TestEveryModuleOfTheBranchInForce(t *testing.T) {
+	f := newOrigin(t, "main")
+	var all []Submission
+	for _, v := range []string{"1.1.0", "1.2.0", "1.3.0", "1.4.0"} {
+		all = append(all, f.submission(f.releaseOf(v), f.publisher))
+	}
+	f.must(f.m.PublishAll(t.Context(), f.keys, append(all, f.same("1.5.0", "1.4.0"))))
+	looked := map[string]int{}
+	check := func() *CheckReport {
+		r, err := Check(t.Context(), CheckOptions{Source: f.origin, Clock: f.clock, Admit: func(_ context.Context, r abi.Release, wasm []byte) error {
+			if hashOf(wasm) != r.Module.SHA256 {
+				t.Errorf("%s is given another module", r.Version)
+			}
+			looked[r.Version]++
+			return nil
+		}})
+		f.must(err)
+		return r
+	}
+	wantAccepted(t, check())
+	sha := hashOf(wasmOf("1.2.0"))
+	f.m.must(t, "update-ref", artifactTag(sha), artifactRef(sha))
+	f.m.must(t, "update-ref", "-d", artifactRef(sha))
+	wantAccepted(t, check())
+	if len(looked) != 6 || looked["1.2.0"] != 2 || looked["1.5.0"] != 2 {
+		t.Errorf("looked at %v", looked)
+	}
+	f.must(f.m.putArtifact(t.Context(), abi.Module{SHA256: hashOf(wasmOf("1.3.0"))}, wasmOf("1.1.0")))
+	r := check()
+	if wantProblem(t, r, "tampered", "connectors/acme/tracker/1.3.0.json"); len(r.Problems) != 1 {
+		t.Errorf("problems %+v", r.Problems)
+	}
+}
+
+// What a key's owner revoked stays so: an older copy of the certificate passes neither
+// the check nor a second owner.
+func TestACertificatesRevocationStays(t *testing.T) {
+	pass := func(signing.Fingerprint) ([]byte, error) { return []byte("passphrase"), nil }
+	armored, err := signing.GenerateKey("author", epoch, pass)
+	if err != nil {
+		t.Fatal(err)
+	}
+	author, err := signing.OpenSecretKey(armored, pass)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newProposing(t)
+	p.must(p.m.AddPublisher(t.Context(), p.keys, "acme", author.Certificate()))
+	p.must(p.publishAt(author, "1.1.0", 48*time.Hour))
+	p.now = p.now.Add(time.Hour)
+	path := keyPath(author.Fingerprint())
+	fetch := func(from, to *Maintainer) {
+		to.must(t, "-c", "protocol.file.allow=always", "fetch", "--quiet", from.repo.dir, "+refs/*:refs/*")
+	}
+	fetch(p.m, p.it)
+	revoked := p.revokedCertificate(armored, packet.KeyCompromised, p.now)
+	p.inFork(func(f *fixture) { f.resign(func(m map[string][]byte) { m[path] = revoked.Armored() }) })
+	wantAccepted(t, p.check("main")) // 1.1.0 stops, which is what its author wants
+	fetch(p.it, p.m)
+	p.inFork(func(f *fixture) {
+		f.resign(func(m map[string][]byte) { m[path] = author.Certificate().Armored() })
+	})
+	wantProblem(t, p.check("main"), "key_revoked", path)
+	p.must(p.m.Partial().ChangeRoles(t.Context(), Keys{Owners: p.keys.Owners, Snapshot: p.keys.Snapshot},
+		RoleChange{Revocation: RoleEdit{Add: certs(p.owner2), Remove: []signing.Fingerprint{p.revoker.Fingerprint()}}}))
+	e, _, err := p.m.pending(t.Context())
+	p.must(err)
+	e.files[path], e.keys = author.Certificate().Armored(), p.keys
+	last, err := p.m.load(t.Context(), branch, Keys{})
+	p.must(err)
+	e.files[snapshotPath] = last.files[snapshotPath]
+	p.must(e.addSnapshot())
+	p.must(p.m.write(t.Context(), e, pendingRef, "tampered"))
+	_, err = p.m.Sign(t.Context(), Keys{Revocation: []Signer{p.owner2}}, p.shown())
+	wantRefused(t, err, abi.ReasonKeyRevoked, author)
 }

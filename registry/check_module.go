@@ -2,6 +2,8 @@ package registry
 
 import (
 	"context"
+	"path/filepath"
+	"slices"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
 )
@@ -45,16 +47,61 @@ func (c *checker) modules(ctx context.Context) error {
 		return err
 	}
 	c.knownModules(places)
-	for _, w := range c.wanted {
-		if w.known {
-			continue
+	fresh := slices.DeleteFunc(slices.Clone(c.wanted), func(w wanted) bool { return w.known })
+	for len(fresh) > 0 {
+		n, size := 1, fresh[0].Module.Size
+		for n < min(len(fresh), mirrorBatch) && size+fresh[n].Module.Size <= mirrorBatchBytes {
+			size += fresh[n].Module.Size
+			n++
 		}
-		c.say("checking the module of %s", w.path)
-		if err := c.module(ctx, places, w); err != nil {
-			return err
+		came := together(ctx, places[0], fresh[:n])
+		for _, w := range fresh[:n] {
+			c.say("checking the module of %s", w.path)
+			if err := c.module(ctx, places, w, came[w.Module.SHA256]); err != nil {
+				return err
+			}
 		}
+		fresh = fresh[n:]
 	}
 	return nil
+}
+
+// together fetches modules in one run of git: a registry has thousands. Those that
+// don't come that way, because one is missing or isn't what it should be, are for
+// [checker.module] to fetch by themselves.
+func together(ctx context.Context, from place, some []wanted) map[string][]byte {
+	came := map[string][]byte{}
+	if len(some) == 1 {
+		return came
+	}
+	_ = inScratch(func(dir string) error { // whatever fails here is told when it fails again
+		repo, err := create(ctx, filepath.Join(dir, "git"), from.via)
+		if err != nil {
+			return err
+		}
+		var refs []string
+		for _, w := range some {
+			if from.has[w.Module.SHA256] != "" {
+				refs = append(refs, "+"+artifactRef(w.Module.SHA256)+":"+refArriving+w.Module.SHA256)
+			}
+		}
+		slices.Sort(refs)
+		if err := repo.fetchAll(ctx, from.address, slices.Compact(refs)); err != nil {
+			return err
+		}
+		objects, err := repo.open(ctx)
+		if err != nil {
+			return err
+		}
+		defer objects.close()
+		for _, w := range some {
+			if wasm, err := objects.read(refArriving+w.Module.SHA256+"^{blob}", "blob", w.Module.Size); err == nil {
+				came[w.Module.SHA256] = wasm
+			}
+		}
+		return nil
+	})
+	return came
 }
 
 // places lists what each repository has; the source comes first.
@@ -91,7 +138,7 @@ func (c *checker) knownModules(places []place) {
 		switch {
 		case is != "" && was != "" && is != was:
 			c.refuse(w.path, coded(codeHistory, "its module %q is another object in %q than in %q", w.Module.SHA256, places[0].url, base.url))
-		case !anywhere(places, w.Module.SHA256):
+		case !anywhere(places, w.Module.SHA256) && w.Module.URL == "":
 			nowhere = append(nowhere, w)
 		}
 	}
@@ -118,17 +165,19 @@ func missingModule(w wanted) error {
 	return coded(codeModule, "its module is nowhere: push it as the tag drawbridge/artifacts/%s, and name the fork with --modules", w.Module.SHA256)
 }
 
-// module fetches a release's module, and has it looked at.
-func (c *checker) module(ctx context.Context, places []place, w wanted) error {
+// module fetches a release's module, unless it came already, and has it looked at.
+func (c *checker) module(ctx context.Context, places []place, w wanted, came []byte) error {
 	for _, from := range places {
 		if from.has[w.Module.SHA256] == "" {
 			continue
 		}
-		var wasm []byte
-		err := inScratch(func(dir string) (err error) {
-			wasm, err = fetchArtifact(ctx, dir, from.address, w.Module)
-			return err
-		})
+		wasm, err := came, error(nil)
+		if wasm == nil {
+			err = inScratch(func(dir string) (err error) {
+				wasm, err = fetchArtifact(ctx, dir, from.address, w.Module)
+				return err
+			})
+		}
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()

@@ -49,7 +49,7 @@ var everybody = sync.OnceValues(func() (people, error) {
 // has added it.
 type fixture struct {
 	people
-	t      *testing.T
+	t      testing.TB
 	id     string // of the registry
 	origin string // the registry's bare repository
 	m      *Maintainer
@@ -71,18 +71,18 @@ func newFixture(t *testing.T) *fixture {
 }
 
 // newOrigin makes the registry alone.
-func newOrigin(t *testing.T, id string) *fixture {
-	t.Helper()
+func newOrigin(tb testing.TB, id string) *fixture {
+	tb.Helper()
 	p, err := everybody()
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	f := &fixture{people: p, t: t, id: id, origin: filepath.Join(t.TempDir(), "origin.git"), now: epoch.Add(24 * time.Hour)}
+	f := &fixture{people: p, t: tb, id: id, origin: filepath.Join(tb.TempDir(), "origin.git"), now: epoch.Add(24 * time.Hour)}
 	f.keys = Keys{[]Signer{f.owner}, []Signer{f.snapshot}, []Signer{f.revoker}}
-	if f.m, err = Init(t.Context(), f.origin, id, f.keys, f.clock); err != nil {
-		t.Fatal(err)
+	if f.m, err = Init(tb.Context(), f.origin, id, f.keys, f.clock); err != nil {
+		tb.Fatal(err)
 	}
-	f.must(f.m.AddPublisher(t.Context(), f.keys, "acme", f.publisher.Certificate()))
+	f.must(f.m.AddPublisher(tb.Context(), f.keys, "acme", f.publisher.Certificate()))
 	f.publish("1.0.0")
 	return f
 }
@@ -222,25 +222,25 @@ func (f *fixture) replace(old map[string][]byte) {
 }
 
 // edited changes a document's text, keeping it canonical.
-func edited(t *testing.T, data []byte, old, replacement string) []byte {
-	t.Helper()
+func edited(tb testing.TB, data []byte, old, replacement string) []byte {
+	tb.Helper()
 	if !bytes.Contains(data, []byte(old)) {
-		t.Fatalf("%s doesn't hold %s", data, old)
+		tb.Fatalf("%s doesn't hold %s", data, old)
 	}
 	return bytes.Replace(data, []byte(old), []byte(replacement), 1)
 }
 
 // wantRefused checks that err is a refusal with a reason that names a key.
-func wantRefused(t *testing.T, err error, reason abi.Reason, keys ...*signing.SecretKey) {
-	t.Helper()
+func wantRefused(tb testing.TB, err error, reason abi.Reason, keys ...*signing.SecretKey) {
+	tb.Helper()
 	var e *abi.Error
 	if !errors.As(err, &e) || e.Code != abi.ErrUntrusted || e.Reason != reason {
-		t.Errorf("got %v (%+v), want untrusted with reason %q", err, e, reason)
+		tb.Errorf("got %v (%+v), want untrusted with reason %q", err, e, reason)
 		return
 	}
 	for _, k := range keys {
 		if !strings.Contains(err.Error(), string(k.Fingerprint())) {
-			t.Errorf("%q doesn't name key %s", err, k.Fingerprint())
+			tb.Errorf("%q doesn't name key %s", err, k.Fingerprint())
 		}
 	}
 }

@@ -174,10 +174,10 @@ func TestModuleByURL(t *testing.T) {
 	}
 }
 
-func wantNotFound(t *testing.T, err error) {
-	t.Helper()
+func wantNotFound(tb testing.TB, err error) {
+	tb.Helper()
 	if !errors.Is(err, abi.ErrNotFound) {
-		t.Errorf("got %v, want not_found", err)
+		tb.Errorf("got %v, want not_found", err)
 	}
 }
 

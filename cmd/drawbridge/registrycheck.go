@@ -28,7 +28,9 @@ document. DIR is a Git repository, bare or with a work tree; its HEAD is compare
 its branch main (or origin/main). Checked are everything that clients check, and: Git
 objects and names that are hostile, versions that only grow, nothing published that is
 changed or gone, names that look like others, what a new version may do more, and that
-modules are there, are what was signed and would be admitted.
+modules are there, are what was signed and would be admitted. One that was made on an
+older state is checked as what a merge makes of it. Where both are one, every signature
+and module is verified again.
 
 Without --pin, the base's first root is taken at its word.`,
 		Args: cobra.MaximumNArgs(1),
