@@ -114,7 +114,7 @@ func (c *catalog) meant(x *Index, ref Ref, locked string) (Version, error) {
 		}
 		return Version{}, err
 	}
-	if v, ok := newestOf(x); ok {
+	if v, ok := c.newestOf(x, ref); ok {
 		return v, nil
 	}
 	if len(x.Versions) == 0 || !errors.Is(err, abi.ErrNotFound) {

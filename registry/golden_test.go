@@ -197,7 +197,7 @@ func FuzzParseRef(f *testing.F) {
 		}
 		for _, v := range []string{"0.0.0", "1.2.3", "1.2.3-rc.1"} {
 			x := &Index{Versions: []Version{{Version: v, Channel: Stable}}}
-			if _, _, err := choose(x, r, ""); err != nil {
+			if _, err := eligible(x, r, ""); err != nil {
 				t.Errorf("%q: %v", s, err)
 			}
 		}

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -151,7 +152,7 @@ func (c *catalog) offer(ref Ref, before Offer, keys string) (Offer, error) {
 	if err != nil {
 		return Offer{}, err
 	}
-	v, ok := newestOf(x)
+	v, ok := c.newestOf(x, ref)
 	if !ok {
 		return Offer{}, abi.Errorf(abi.ErrNotFound, "", "every version of %q is yanked", ref.Plugin())
 	}
@@ -176,23 +177,29 @@ func (v Version) same(o Version) bool {
 	return v.Version == o.Version && v.Release == o.Release && v.Published.Equal(o.Published.Time)
 }
 
-// newestOf is the newest version that isn't yanked: the newest stable one if there
-// is any.
-func newestOf(x *Index) (Version, bool) {
-	var beta *Version
+// newestOf is the newest version that is neither yanked nor revoked, or, if there is
+// none, the newest that isn't yanked: the newest stable one if there is any.
+func (c *catalog) newestOf(x *Index, ref Ref) (Version, bool) {
+	var beta, revoked *Version
 	for _, v := range slices.Backward(x.Versions) {
+		stable := v.Channel == Stable && !strings.Contains(v.Version, "-")
 		switch {
-		case v.Yanked != "":
-		case v.Channel == Stable && !strings.Contains(v.Version, "-"):
+		case v.Yanked != "", !stable && beta != nil:
+		case c.revoked(ref, v):
+			if revoked == nil || stable && revoked.Channel != Stable {
+				revoked = &v
+			}
+		case stable:
 			return v, true
-		case beta == nil:
+		default:
 			beta = &v
 		}
 	}
-	if beta == nil {
+	best := cmp.Or(beta, revoked)
+	if best == nil {
 		return Version{}, false
 	}
-	return *beta, true
+	return *best, true
 }
 
 func offerOf(v *verified) Offer {

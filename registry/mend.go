@@ -58,7 +58,7 @@ func (c *catalog) runnableBeside(e Entry) (update bool, other string, err error)
 	if err != nil {
 		return false, "", err
 	}
-	newest, ok, err := choose(x, ref.following(&e), "")
+	newest, ok, err := c.choose(x, ref.following(&e), "")
 	if err != nil {
 		return false, "", err
 	}

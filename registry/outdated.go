@@ -77,7 +77,7 @@ func (s *Standing) compare(cat *catalog) {
 			s.Channel, s.Yanked = v.Channel, v.Yanked
 		}
 	}
-	v, ok, err := choose(x, ref.following(&s.Entry), "")
+	v, ok, err := cat.choose(x, ref.following(&s.Entry), "")
 	if err != nil || !ok || compareVersions(v.Version, s.Entry.Version) <= 0 {
 		s.Problem = err
 		return

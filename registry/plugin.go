@@ -34,13 +34,43 @@ func (c *catalog) index(ref Ref) (*Index, error) {
 	return &x, nil
 }
 
-// choose returns the newest version that ref asks for. There is none if ok is false.
-func choose(x *Index, ref Ref, locked string) (v Version, ok bool, err error) {
+// choose returns the newest version that ref asks for, past those that are revoked
+// unless they are named. If all of them are, it is the newest, to say why. There is
+// none if ok is false.
+func (c *catalog) choose(x *Index, ref Ref, locked string) (v Version, ok bool, err error) {
 	list, err := eligible(x, ref, locked)
 	if err != nil || len(list) == 0 {
 		return Version{}, false, err
 	}
+	for _, v := range list {
+		if ref.exact(v.Version) || !c.revoked(ref, v) {
+			return v, true, nil
+		}
+	}
 	return list[0], true, nil
+}
+
+// revoked reports whether a version's release, or its module by what the release
+// says, is on the list of revocations. A release that can't be read is not: whoever
+// verifies it says what is wrong.
+func (c *catalog) revoked(ref Ref, v Version) bool {
+	if len(c.state.Artifacts) == 0 {
+		return false
+	}
+	if _, yes := c.state.revokedArtifact(v.Release.SHA256); yes {
+		return true
+	}
+	path := releasePath(ref.Namespace, ref.Name, v.Version)
+	data, err := c.files.ReadFile(path)
+	if err != nil || !v.Release.matches(data) {
+		return false
+	}
+	r, err := decodeRelease(path, data)
+	if err != nil {
+		return false
+	}
+	_, yes := c.state.revokedArtifact(r.Module.SHA256)
+	return yes
 }
 
 // eligible lists the versions that ref asks for, the newest first. Beta versions are

@@ -56,7 +56,7 @@ func (c *catalog) resolve(ref Ref, locked string) (Candidate, error) {
 	if err != nil {
 		return Candidate{}, err
 	}
-	v, ok, err := choose(x, ref, locked)
+	v, ok, err := c.choose(x, ref, locked)
 	if err != nil {
 		return Candidate{}, err
 	}
