@@ -123,7 +123,7 @@ func (h *Host) RemoveRegistry(ctx context.Context, id string) error {
 const searchRefresh = 15 * time.Second
 
 // refreshAll fetches the registries' newest snapshots, unless an install is under
-// way: it does so itself.
+// way: it does so itself. What failed is remembered until it no longer does.
 func (h *Host) refreshAll(ctx context.Context) {
 	if !h.admin.TryLock() {
 		return
@@ -137,9 +137,11 @@ func (h *Host) refreshAll(ctx context.Context) {
 		h.opts.Logger.WarnContext(ctx, "registries", slog.Any("error", err))
 	}
 	for _, r := range all {
-		if _, err := h.opts.Registry.Refresh(ctx, r.ID); err != nil {
+		_, err := h.opts.Registry.Refresh(ctx, r.ID)
+		if err != nil {
 			h.opts.Logger.WarnContext(ctx, "registry", slog.String("registry", r.ID), slog.Any("error", err))
 		}
+		h.silent.note(r.ID, err)
 	}
 }
 

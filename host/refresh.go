@@ -50,6 +50,7 @@ func (h *Host) fetchRegistry(ctx context.Context, r registry.Registry) FetchedRe
 	one, cancel := context.WithTimeout(ctx, refreshOne)
 	defer cancel()
 	fresh, err := h.opts.Registry.Refresh(one, r.ID)
+	h.silent.note(r.ID, err)
 	got := FetchedRegistry{RegistryInfo: registryInfo(fresh)}
 	if err != nil {
 		h.opts.Logger.WarnContext(ctx, "registry", slog.String("registry", r.ID), slog.Any("error", err))

@@ -17,7 +17,7 @@ type Standing struct {
 	Revoked   error        // *abi.Error: why it isn't run any more; nil if it is
 	Newest    *Version     // on the channel that is followed; nil if what is installed is the newest
 	Release   *abi.Release // of Newest; nil if it is refused
-	Problem   error        // why the registry, or the newest version, can't be judged
+	Problem   error        // why the registry, or the newest version, can't be looked up
 }
 
 // Standings compares every installed plugin with the copy of its registry that the

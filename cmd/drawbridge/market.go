@@ -214,7 +214,7 @@ func stateOf(o host.OutdatedPlugin) string {
 		parts = append(parts, fmt.Sprintf("the installed version was yanked: %q", o.Yanked))
 	}
 	if o.Problem != nil {
-		parts = append(parts, "can't be judged")
+		parts = append(parts, "can't be looked up")
 	}
 	if o.Pinned {
 		parts = append(parts, "pinned")

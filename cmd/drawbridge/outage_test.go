@@ -1,0 +1,60 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// gone takes a registry of the home away, and returns what brings it back.
+func (h *home) gone(name string) (back func()) {
+	h.t.Helper()
+	move := func(from, to string) {
+		if err := os.Rename(filepath.Join(h.work, from), filepath.Join(h.work, to)); err != nil { //nolint:forbidigo // nothing is replaced
+			h.t.Fatal(err)
+		}
+	}
+	move(name, name+".away")
+	return func() { move(name+".away", name) }
+}
+
+// Whoever asks what is new is told if nobody could be asked: a script takes no old
+// copy for an answer.
+func TestRegistryIsSilent(t *testing.T) {
+	h := newHome(t)
+	h.ready("http://tracker.localhost:1234")
+	if _, _, code := h.try("outdated"); code != 0 {
+		t.Fatalf("outdated: exit code %d", code)
+	}
+	back := h.gone("reg.git")
+	out, msg, code := h.try("outdated")
+	if code != 1 || !strings.Contains(out, "can't be looked up") || strings.Contains(msg, "is the newest") {
+		t.Errorf("outdated: exit code %d\n%s%s", code, out, msg)
+	}
+	out, _, _ = h.try("outdated", "--json")
+	var got outdatedResult
+	decodeInto(t, out, &got)
+	if len(got.Plugins) != 1 || got.Plugins[0].Problem == nil || got.Plugins[0].Outdated {
+		t.Errorf("outdated --json:\n%s", out)
+	}
+	for _, args := range [][]string{{"search", "--refresh"}, {"search", "sample"}, {"info", "sample"}} {
+		if out, msg, code := h.try(args...); code != 0 || !strings.Contains(out+msg, `registry "team" was not fetched`) {
+			t.Errorf("%q: exit code %d\n%s%s", args, code, out, msg)
+		}
+	}
+	back()
+	if out, msg, code := h.try("outdated"); code != 0 {
+		t.Errorf("outdated once it answers: exit code %d\n%s%s", code, out, msg)
+	}
+	if out, msg, _ := h.try("search", "sample"); strings.Contains(out+msg, "not fetched") {
+		t.Errorf("search once it answers:\n%s%s", out, msg)
+	}
+	h.next("version: 1.0.0", "version: 1.1.0")
+	h.try("outdated")
+	back = h.gone("reg.git")
+	if out, _, code := h.try("outdated"); code != 1 || !strings.Contains(out, "drawbridge update acme/sample") {
+		t.Errorf("what is known already is told no longer: exit code %d\n%s", code, out)
+	}
+	back()
+}
