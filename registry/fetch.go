@@ -20,7 +20,7 @@ func (c *Client) fetchModule(ctx context.Context, cat *catalog, v *verified) ([]
 	if c.cfg.Events.Downloading != nil {
 		c.cfg.Events.Downloading(v.Namespace+"/"+v.Name, v.Version, v.Module.Size)
 	}
-	from, err := cat.state.source(ctx)
+	from, err := c.source(ctx, cat.state)
 	if err != nil {
 		return nil, err
 	}

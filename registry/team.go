@@ -16,6 +16,10 @@ import (
 
 const typeTeamLock = "drawbridge-team-lock"
 
+// CarriedURL is the URL, in a team's lock file, of a registry that drawbridge itself
+// carries: it has no address that another machine could fetch.
+const CarriedURL = "carried by drawbridge"
+
 // Limits on a team's lock file, beside abi.MaxMetadata for all of it.
 const (
 	maxTeamPlugins  = 1000
@@ -39,7 +43,7 @@ type TeamLock struct {
 // A TeamRegistry is where plugins of a team come from.
 type TeamRegistry struct {
 	ID     string              `json:"registry"`
-	URL    string              `json:"url"`
+	URL    string              `json:"url"`    // or CarriedURL
 	Pinned signing.Fingerprint `json:"pinned"` // an owner's key
 }
 
@@ -151,7 +155,11 @@ func (l *TeamLock) check() error {
 }
 
 func (r TeamRegistry) check() error {
-	from, err := parseAddress(r.URL)
+	var from address
+	var err error
+	if r.URL != CarriedURL {
+		from, err = parseAddress(r.URL)
+	}
 	if err != nil {
 		return err
 	}
@@ -196,7 +204,11 @@ func (c *Client) DraftTeamLock(name string, version int64, settings func(plugin 
 			if err != nil {
 				return nil, err
 			}
-			team.Registries = append(team.Registries, TeamRegistry{s.Registry, s.URL, s.Pinned})
+			url := s.URL
+			if c.isCarried(s) {
+				url = CarriedURL
+			}
+			team.Registries = append(team.Registries, TeamRegistry{s.Registry, url, s.Pinned})
 		}
 		set, err := settings(e.Plugin())
 		if err != nil {
