@@ -1,10 +1,14 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/host"
 )
 
 // gone takes a registry of the home away, and returns what brings it back.
@@ -57,4 +61,21 @@ func TestRegistryIsSilent(t *testing.T) {
 		t.Errorf("what is known already is told no longer: exit code %d\n%s", code, out)
 	}
 	back()
+}
+
+// A fetch that brings nothing that is still good is no success.
+func TestFetchOfAnExpiredRegistry(t *testing.T) {
+	good := host.FetchedRegistry{RegistryInfo: host.RegistryInfo{ID: "good"}}
+	expired := host.FetchedRegistry{RegistryInfo: host.RegistryInfo{ID: "team", Expired: true}}
+	silent := host.FetchedRegistry{RegistryInfo: host.RegistryInfo{ID: "silent"}, Error: &host.Refusal{Code: abi.ErrTimeout, Why: "it is silent"}}
+	if err := fetchProblem([]host.FetchedRegistry{good}); err != nil {
+		t.Errorf("all is well: %v", err)
+	}
+	e, ok := errors.AsType[*abi.Error](fetchProblem([]host.FetchedRegistry{good, expired}))
+	if !ok || exitCode(e) != exitUntrusted || e.Reason != abi.ReasonSnapshotExpired || !strings.HasPrefix(e.Hint, "ask the owner of registry team ") {
+		t.Errorf("expired: %+v", e)
+	}
+	if err := fetchProblem([]host.FetchedRegistry{expired, silent}); !errors.Is(err, abi.ErrTimeout) {
+		t.Errorf("one isn't fetched: %v", err)
+	}
 }
