@@ -69,7 +69,7 @@ func TestTeamLockOfWhatIsCarried(t *testing.T) {
 // nobody who answers.
 func TestCheckRegistryLikeTheRun(t *testing.T) {
 	f := newFixture(t)
-	l, err := f.client.DraftTeamLock("support", 1, nil)
+	l, err := f.client.DraftTeamLock(t.Context(), "support", 1, nil)
 	f.must(err)
 	l.Registries = append(l.Registries, TeamRegistry{"main", f.origin, f.owner.Fingerprint()})
 	other := newOrigin(t, "other")
@@ -91,5 +91,25 @@ func TestCheckRegistryLikeTheRun(t *testing.T) {
 	f.must(os.RemoveAll(f.origin))
 	if err := f.client.CheckRegistry(t.Context(), l.Registries[0]); !errors.Is(err, abi.ErrNotFound) {
 		t.Errorf("nobody answers: %v", err)
+	}
+}
+
+// What every machine would refuse is in no lock file.
+func TestTeamLockOfWhatIsRevoked(t *testing.T) {
+	f := newFixture(t)
+	f.mustInstall(tracker)
+	f.publish("1.1.0")
+	f.revoke(Revocation{Artifacts: []string{hashOf(f.files()[releasePath("acme", "tracker", "1.0.0")])}, Reason: "leaks"})
+	f.refresh()
+	none := func(string) (map[string]string, error) { return map[string]string{}, nil }
+	_, err := f.client.DraftTeamLock(t.Context(), "support", 1, none)
+	wantRefused(t, err, abi.ReasonArtifactRevoked)
+	if e, ok := errors.AsType[*abi.Error](err); !ok || e.Hint != "drawbridge update acme/tracker" {
+		t.Errorf("the hint: %+v", e)
+	}
+	f.mustInstall(tracker)
+	l, err := f.client.DraftTeamLock(t.Context(), "support", 1, none)
+	if err != nil || len(l.Plugins) != 1 || l.Plugins[0].Version != "1.1.0" {
+		t.Errorf("once it is mended: %+v, %v", l, err)
 	}
 }

@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -191,19 +192,23 @@ func (p TeamPlugin) check() error {
 }
 
 // DraftTeamLock makes a lock file of what is installed here. settings says what a
-// plugin ("namespace/name") is set up with.
-func (c *Client) DraftTeamLock(name string, version int64, settings func(plugin string) (map[string]string, error)) (*TeamLock, error) {
+// plugin ("namespace/name") is set up with. What is revoked is refused: every machine
+// would refuse it.
+func (c *Client) DraftTeamLock(ctx context.Context, name string, version int64, settings func(plugin string) (map[string]string, error)) (*TeamLock, error) {
 	lock, err := readLock(c.lockPath())
 	if err != nil {
 		return nil, err
 	}
 	team := &TeamLock{typeTeamLock, Format, name, version, At(c.cfg.Clock()), []TeamRegistry{}, []TeamPlugin{}}
 	for _, e := range lock.Plugins {
+		s, _, err := c.registryState(e.Registry)
+		if err != nil {
+			return nil, err
+		}
+		if err := c.mended(ctx, e, e.checkRevoked(s)); err != nil {
+			return nil, err
+		}
 		if _, ok := team.Registry(e.Registry); !ok {
-			s, _, err := c.registryState(e.Registry)
-			if err != nil {
-				return nil, err
-			}
 			url := s.URL
 			if c.isCarried(s) {
 				url = CarriedURL
