@@ -79,3 +79,34 @@ func TestFetchOfAnExpiredRegistry(t *testing.T) {
 		t.Errorf("one isn't fetched: %v", err)
 	}
 }
+
+// A timer that syncs fails of a registry that is silent only if something is needed of
+// it, by a dry run and by a run.
+func TestSyncWhileTheRegistryIsSilent(t *testing.T) {
+	h := newHome(t)
+	h.ready("http://tracker.localhost:1234")
+	secret := []string{"--key", "key", "--passphrase-fd", "0"}
+	h.run(append([]string{"lock", "export", "team.lock", "--name", "support"}, secret...)...)
+	h.want(0, agree(), "sync", "trust", "support", "key.asc", h.fingerprint("key"))
+	h.next("version: 1.0.0", "version: 1.1.0")
+	back := h.gone("reg.git")
+	for _, args := range [][]string{{"--dry-run"}, {}} {
+		r, _ := h.syncs(0, append([]string{"team.lock"}, args...)...)
+		if steps(r) != "keep acme/sample" || r.Steps[0].Problem != nil || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], `registry "team" was not fetched`) {
+			t.Errorf("%q: %+v", args, r)
+		}
+	}
+	if out, msg, code := h.try("sync", "team.lock"); code != 0 || !strings.Contains(msg, "warning: registry") || !strings.Contains(out, "is followed") {
+		t.Errorf("as text: exit code %d\n%s%s", code, out, msg)
+	}
+	h.run("remove", "acme/sample", "--keep-data")
+	for _, args := range [][]string{{"--dry-run"}, {}} {
+		if r, _ := h.syncs(exitError, append([]string{"team.lock"}, args...)...); r.Steps[0].Problem == nil {
+			t.Errorf("%q: what is missing can't be fetched: %+v", args, r)
+		}
+	}
+	back()
+	if r, _ := h.syncs(0, "team.lock"); steps(r) != "install acme/sample" || len(r.Warnings) != 0 {
+		t.Errorf("once it answers: %+v", r)
+	}
+}
