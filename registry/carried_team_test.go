@@ -88,6 +88,10 @@ func TestCheckRegistryLikeTheRun(t *testing.T) {
 			}
 		}
 	}
+	_, err = f.client.Refresh(WithMirrors(t.Context(), filepath.Join(mirrors, "nowhere")), "main")
+	if e, ok := errors.AsType[*abi.Error](err); !ok || !strings.Contains(e.Msg, "there is no folder") || strings.Contains(e.Hint, "nowhere") {
+		t.Errorf("a folder that isn't there: %+v", err)
+	}
 	f.must(os.RemoveAll(f.origin))
 	if err := f.client.CheckRegistry(t.Context(), l.Registries[0]); !errors.Is(err, abi.ErrNotFound) {
 		t.Errorf("nobody answers: %v", err)

@@ -50,6 +50,10 @@ func sourceOf(ctx context.Context, id, url string) (address, error) {
 			return parseAddress(path)
 		}
 	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return address{}, abi.Errorf(abi.ErrNotFound, "mirror", "there is no folder %q", dir).
+			WithHint("drawbridge sync FILE --from DIR, with the folder that holds %s.git", id)
+	}
 	return address{}, abi.Errorf(abi.ErrNotFound, "mirror", "%q is no mirror, and has none of registry %q in it", dir, id).
 		WithHint("drawbridge registry mirror %s %s", id, filepath.Join(dir, id+".git"))
 }
