@@ -30,6 +30,7 @@ type RegistryInfo struct {
 	Snapshot    int64     `json:"snapshot"`    // newest version seen
 	Expires     time.Time `json:"expires"`     // of that snapshot
 	Builtin     bool      `json:"builtin"`     // the program carries it, and it doesn't expire with Expires
+	Expired     bool      `json:"expired"`     // nothing of it can be installed or updated
 	// Elsewhere: a lock file brought it, URL is a path of another machine, and nothing
 	// is fetched from it here.
 	Elsewhere bool `json:"elsewhere,omitempty"`
@@ -85,7 +86,7 @@ func (h *Host) AddRegistry(ctx context.Context, url, fingerprint string, show fu
 		"address      " + url,
 		"owner's key  " + fpr.Grouped(),
 	}
-	lines = append(append(lines, beforeLines(seen.Before, fpr)...),
+	lines = append(append(append(lines, expiredLines(seen.Registry, h.now())...), beforeLines(seen.Before, fpr)...),
 		"Whoever holds this key decides whose connectors you can install. Compare it with what the owner told you.")
 	if err := h.Questions.Ask(ctx, "Trust this registry?", lines, show); err != nil {
 		return RegistryInfo{}, err
@@ -96,7 +97,9 @@ func (h *Host) AddRegistry(ctx context.Context, url, fingerprint string, show fu
 	if err != nil {
 		return RegistryInfo{}, err
 	}
-	return registryInfo(r), h.Note(ctx, "registry added", r.ID+" "+string(fpr))
+	info := registryInfo(r)
+	info.Expired = h.isExpired(r.Expires, r.Builtin)
+	return info, h.Note(ctx, "registry added", r.ID+" "+string(fpr))
 }
 
 // Registries lists the trusted registries.
@@ -104,7 +107,9 @@ func (h *Host) Registries(context.Context) ([]RegistryInfo, error) {
 	all, err := h.opts.Registry.Registries()
 	list := make([]RegistryInfo, 0, len(all))
 	for _, r := range all {
-		list = append(list, registryInfo(r))
+		info := registryInfo(r)
+		info.Expired = h.isExpired(r.Expires, r.Builtin)
+		list = append(list, info)
 	}
 	return list, err
 }
@@ -123,7 +128,7 @@ func (h *Host) RemoveRegistry(ctx context.Context, id string) error {
 const searchRefresh = 15 * time.Second
 
 // refreshAll fetches the registries' newest snapshots, unless an install is under
-// way: it does so itself.
+// way: it does so itself. What failed is remembered until it no longer does.
 func (h *Host) refreshAll(ctx context.Context) {
 	if !h.admin.TryLock() {
 		return
@@ -137,9 +142,11 @@ func (h *Host) refreshAll(ctx context.Context) {
 		h.opts.Logger.WarnContext(ctx, "registries", slog.Any("error", err))
 	}
 	for _, r := range all {
-		if _, err := h.opts.Registry.Refresh(ctx, r.ID); err != nil {
+		_, err := h.opts.Registry.Refresh(ctx, r.ID)
+		if err != nil {
 			h.opts.Logger.WarnContext(ctx, "registry", slog.String("registry", r.ID), slog.Any("error", err))
 		}
+		h.silent.note(r.ID, err)
 	}
 }
 

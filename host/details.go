@@ -129,6 +129,10 @@ func (h *Host) Details(ctx context.Context, name string, progress func(string)) 
 		return PluginDetails{}, err
 	}
 	out := describe(d, values)
+	if why := h.silent.why(out.Registry); why != nil && out.Warning == "" {
+		out.Warning = silenceWarning(out.Registry, why)
+	}
+	out.Fetched.Expired = h.isExpired(d.Registry.Expires, d.Registry.Builtin)
 	out.Settings = h.settingInfos(d.Release, values, d.Installed != nil)
 	if d.Installed != nil {
 		out.Installed = h.installedInfo(*d.Installed)

@@ -25,12 +25,12 @@ type LeftOut struct {
 // DraftTeamLock writes what is installed here as a team's lock file, which its
 // caller signs. The settings that the installed versions have are part of it. What
 // else is kept, such as what an older version had, is left out and told. It is
-// refused if no machine could follow it.
-func (h *Host) DraftTeamLock(_ context.Context, name string, version int64) (TeamDraft, error) {
+// refused if no machine could follow it, such as with a plugin that is revoked.
+func (h *Host) DraftTeamLock(ctx context.Context, name string, version int64) (TeamDraft, error) {
 	h.admin.Lock()
 	defer h.admin.Unlock()
 	d := TeamDraft{LeftOut: []LeftOut{}}
-	l, err := h.opts.Registry.DraftTeamLock(name, version, func(plugin string) (map[string]string, error) {
+	l, err := h.opts.Registry.DraftTeamLock(ctx, name, version, func(plugin string) (map[string]string, error) {
 		kept, err := h.settings.get(plugin)
 		if err != nil {
 			return nil, err

@@ -53,6 +53,7 @@ type Host struct {
 	catalog atomic.Pointer[catalog]
 	shots   shots        // the newest calls' last pictures
 	fetched atomic.Int64 // when a search last asked the registries, in Unix nanoseconds
+	silent  silentRegistries
 
 	// Questions are what waits for a person beside the gate's approvals.
 	Questions Questions

@@ -30,7 +30,7 @@ type SearchResult struct {
 	Found    []FoundPlugin   `json:"plugins"`
 	Refused  []RefusedPlugin `json:"refused"`        // what the registries have and nobody can install
 	Problems []Refusal       `json:"errors"`         // why registries could not be searched
-	Warnings []string        `json:"warnings"`       // registries from which nothing can be installed now
+	Warnings []string        `json:"warnings"`       // registries from which nothing can be installed now, or that couldn't be asked
 	More     int             `json:"more,omitempty"` // found as well, and too much to list
 }
 
@@ -122,7 +122,7 @@ func (h *Host) search(ctx context.Context, q SearchQuery) (SearchResult, error) 
 	if errors.Is(err, abi.ErrNotFound) || errors.Is(err, abi.ErrInvalidArgs) || ctx.Err() != nil {
 		return SearchResult{}, err
 	}
-	res := SearchResult{Found: []FoundPlugin{}, Refused: refusedPlugins(refused), Problems: problemsOf(err), Warnings: h.expiryWarnings()}
+	res := SearchResult{Found: []FoundPlugin{}, Refused: refusedPlugins(refused), Problems: problemsOf(err), Warnings: append(h.expiryWarnings(), h.silenceWarnings()...)}
 	size := 0
 	for i, hit := range hits {
 		f := found(hit.Offer, installed)

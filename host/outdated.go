@@ -29,7 +29,8 @@ type OutdatedPlugin struct {
 }
 
 // Outdated compares every installed plugin with its registry, after asking the
-// registries for what is new. One that can't be reached is looked at as it was.
+// registries for what is new. One that can't be reached is looked at as it was: a
+// newer version that is known already is told, and else that nobody knows.
 func (h *Host) Outdated(ctx context.Context, progress func(string)) ([]OutdatedPlugin, error) {
 	h.fetchForSearch(ctx, progress)
 	standings, err := h.opts.Registry.Standings(ctx)
@@ -42,7 +43,11 @@ func (h *Host) Outdated(ctx context.Context, progress func(string)) ([]OutdatedP
 		if err != nil {
 			return nil, err
 		}
-		list = append(list, outdated(s, values))
+		o := outdated(s, values)
+		if o.Problem == nil && !o.Outdated {
+			o.Problem = refusal(h.silent.why(s.Entry.Registry))
+		}
+		list = append(list, o)
 	}
 	return list, nil
 }

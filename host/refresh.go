@@ -22,8 +22,7 @@ const refreshOne = 2 * time.Minute
 type FetchedRegistry struct {
 	RegistryInfo
 
-	Error   *Refusal `json:"error,omitempty"`   // why it is as it was before
-	Expired bool     `json:"expired,omitempty"` // nothing of it can be installed or updated
+	Error *Refusal `json:"error,omitempty"` // why it is as it was before
 }
 
 // FetchRegistries fetches the newest snapshot of one registry, or of all if id is
@@ -50,13 +49,14 @@ func (h *Host) fetchRegistry(ctx context.Context, r registry.Registry) FetchedRe
 	one, cancel := context.WithTimeout(ctx, refreshOne)
 	defer cancel()
 	fresh, err := h.opts.Registry.Refresh(one, r.ID)
+	h.silent.note(r.ID, err)
 	got := FetchedRegistry{RegistryInfo: registryInfo(fresh)}
 	if err != nil {
 		h.opts.Logger.WarnContext(ctx, "registry", slog.String("registry", r.ID), slog.Any("error", err))
 		got = FetchedRegistry{RegistryInfo: registryInfo(r), Error: refusal(err)}
 	}
 	got.Builtin = r.Builtin
-	got.Expired = !r.Builtin && !h.now().Before(got.Expires)
+	got.Expired = h.isExpired(got.Expires, r.Builtin)
 	return got
 }
 
@@ -93,6 +93,22 @@ func (h *Host) stopRevokedOrLog(ctx context.Context) {
 	}
 }
 
+// isExpired reports whether a snapshot that lasts until then vouches for nothing new
+// any more.
+func (h *Host) isExpired(expires time.Time, carried bool) bool {
+	return !carried && !h.now().Before(expires)
+}
+
+// expiredLines tell a person who is asked about a registry that its snapshot has
+// expired.
+func expiredLines(r registry.Registry, now time.Time) []string {
+	if now.Before(r.Expires) {
+		return nil
+	}
+	return []string{fmt.Sprintf("EXPIRED      snapshot %d was good until %s: nothing of it can be installed before its owner signs a newer one, and what was revoked since is not known",
+		r.Snapshot, r.Expires.UTC().Format(time.RFC3339))}
+}
+
 // expiredRegistries says, by id, since when nothing new of a registry is trusted.
 func (h *Host) expiredRegistries() map[string]time.Time {
 	all, err := h.opts.Registry.Registries()
@@ -101,7 +117,7 @@ func (h *Host) expiredRegistries() map[string]time.Time {
 	}
 	expired := map[string]time.Time{}
 	for _, r := range all {
-		if !r.Builtin && !h.now().Before(r.Expires) {
+		if h.isExpired(r.Expires, r.Builtin) {
 			expired[r.ID] = r.Expires
 		}
 	}

@@ -18,3 +18,14 @@ func TestNoticesOfAnExpiredRegistry(t *testing.T) {
 		t.Errorf("notices %q", got)
 	}
 }
+
+// Whoever is asked about a registry is told if nothing of it can be installed.
+func TestQuestionAboutAnExpiredRegistry(t *testing.T) {
+	r := registry.Registry{ID: "team", Snapshot: 4, Expires: time.Unix(1000, 0)}
+	if got := expiredLines(r, time.Unix(999, 0)); len(got) != 0 {
+		t.Errorf("one that is good: %q", got)
+	}
+	if got := expiredLines(r, r.Expires); len(got) != 1 || !strings.Contains(got[0], "EXPIRED") || !strings.Contains(got[0], "snapshot 4 was good until 1970-01-01") {
+		t.Errorf("one that has expired: %q", got)
+	}
+}

@@ -25,6 +25,8 @@ type SyncReport struct {
 	Signer  string     `json:"signer"`
 	DryRun  bool       `json:"dry_run"`
 	Steps   []SyncStep `json:"steps"`
+	// Warnings name registries that nobody could ask, where nothing was needed of them.
+	Warnings []string `json:"warnings"`
 }
 
 // What a SyncStep does.
@@ -51,7 +53,8 @@ type SyncStep struct {
 
 // Sync makes the plugins that a lock file names exactly what it says, their settings
 // too, if the key that a person pinned for it has signed it and it isn't older than
-// the newest one seen. Nobody is asked. Everything is fetched and checked first, and
+// the newest one seen. Nobody is asked. What is so already needs no registry that
+// answers, while the last copy of it is good. Everything is fetched and checked first, and
 // then happens at once. A plugin that fails stays as it was and doesn't stop the
 // others. Nothing is removed without Prune.
 func (h *Host) Sync(ctx context.Context, req SyncRequest, progress func(string)) (SyncReport, error) {
@@ -72,10 +75,11 @@ func (h *Host) Sync(ctx context.Context, req SyncRequest, progress func(string))
 	if req.From != "" {
 		ctx = registry.WithMirrors(ctx, req.From)
 	}
-	s := &syncing{host: h, req: req, lock: lock, installed: installed, progress: progress, broken: map[string]error{}}
-	s.report = SyncReport{Name: lock.Name, Version: lock.Version, Signer: string(team.Signer), DryRun: req.DryRun, Steps: []SyncStep{}}
+	s := &syncing{host: h, req: req, lock: lock, installed: installed, progress: progress, broken: map[string]error{}, spared: map[string]bool{}}
+	s.report = SyncReport{Name: lock.Name, Version: lock.Version, Signer: string(team.Signer), DryRun: req.DryRun, Steps: []SyncStep{}, Warnings: []string{}}
 	s.registries(ctx)
 	all := s.plan(ctx)
+	s.warn()
 	if err := ctx.Err(); err != nil {
 		return SyncReport{}, err // nothing was changed but registries
 	}
@@ -100,6 +104,7 @@ type syncing struct {
 	installed []registry.Entry
 	progress  func(string)
 	broken    map[string]error // registries that can't be used now, by id
+	spared    map[string]bool  // those of them that nothing was needed of
 	report    SyncReport
 }
 

@@ -3,8 +3,11 @@ package host
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/host/redact"
@@ -117,6 +120,39 @@ func TestExportable(t *testing.T) {
 	} {
 		if err := fits(exported, settings); !errors.Is(err, abi.ErrInvalidArgs) || !strings.Contains(Safe(err).Hint, "lock export") {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// A registry that is silent is spared while its last snapshot is good. One that is
+// wrong isn't.
+func TestSilentRegistryIsGood(t *testing.T) {
+	now := time.Date(2026, 1, 10, 0, 0, 0, 0, time.UTC)
+	dir := t.TempDir()
+	client, err := registry.New(registry.Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	state := fmt.Sprintf(`{"expires":%q,"format":1,"namespaces":{},"pinned":"0123456789abcdef0123456789abcdef01234567","registry":"team",`+
+		`"revocations":1,"revoked_artifacts":[],"revoked_keys":[],"root":1,"root_sha256":"%064d","snapshot":3,"snapshot_keys":[],`+
+		`"snapshot_sha256":"%064d","type":"drawbridge-registry-state","url":"https://git.example/x.git"}`, now.Format(time.RFC3339), 1, 2)
+	path := filepath.Join(dir, "registries", "x", "state.json")
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(state), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	silent, wrong := abi.Errorf(abi.ErrTimeout, "", "no answer"), abi.Errorf(abi.ErrUntrusted, "", "older")
+	for name, tt := range map[string]struct {
+		id  string
+		at  time.Time
+		why error
+		ok  bool
+	}{
+		"silent": {"team", now.Add(-time.Second), silent, true}, "expired": {"team", now, silent, false},
+		"wrong": {"team", now.Add(-time.Second), wrong, false}, "not there": {"other", now.Add(-time.Second), silent, false},
+	} {
+		s := &syncing{host: &Host{opts: Options{Registry: client, Now: func() time.Time { return tt.at }}}}
+		if got := s.good(tt.id, tt.why); got != tt.ok {
+			t.Errorf("%s: %t", name, got)
 		}
 	}
 }

@@ -82,7 +82,29 @@ func (s *syncing) keep(m *moving, rel abi.Release) {
 	if len(m.step.Settings) > 0 {
 		m.step.Action, m.err = SyncSettings, fits(rel, m.want.Settings)
 	}
-	m.late = s.broken[m.want.Registry] // it runs, and nobody knows whether it still may
+	id := m.want.Registry
+	switch why := s.broken[id]; {
+	case why == nil:
+	case s.good(id, why):
+		s.spared[id] = true
+	default:
+		m.late = why // it runs, and nobody knows whether it still may
+	}
+}
+
+// good reports whether what was last seen of a registry still counts although it can't
+// be fetched for this reason: it is silent, rather than wrong, and hasn't expired.
+func (s *syncing) good(id string, why error) bool {
+	r, err := s.host.opts.Registry.Registry(id)
+	return err == nil && !errors.Is(why, abi.ErrUntrusted) && !s.host.isExpired(r.Expires, r.Builtin)
+}
+
+// warn tells of the registries that nothing was needed of.
+func (s *syncing) warn() {
+	for _, id := range slices.Sorted(maps.Keys(s.spared)) {
+		s.report.Warnings = append(s.report.Warnings, fmt.Sprintf("registry %q was not fetched, and what it has revoked since is not known: %s",
+			id, Safe(s.broken[id]).Error()))
+	}
 }
 
 // prepare fetches and checks the very bytes that the lock file pins. The signature

@@ -126,5 +126,7 @@ func (h *Host) MoveRegistry(ctx context.Context, id, url string, show func(Quest
 	if err != nil {
 		return RegistryInfo{}, err
 	}
-	return registryInfo(r), h.Note(ctx, "registry moved", fmt.Sprintf("%s to %s", r.ID, r.URL))
+	info := registryInfo(r)
+	info.Expired = h.isExpired(r.Expires, r.Builtin)
+	return info, h.Note(ctx, "registry moved", fmt.Sprintf("%s to %s", r.ID, r.URL))
 }

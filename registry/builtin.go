@@ -36,6 +36,12 @@ func (c *Client) builtinPath() string {
 	return filepath.Join(c.cfg.Dir, "builtin", c.cfg.Builtin.ID+".bundle")
 }
 
+// isCarried reports whether a registry is one that this program, or an older one,
+// carried: it has no address but the bundle's.
+func (c *Client) isCarried(s *state) bool {
+	return filepath.Dir(s.URL) == filepath.Join(c.cfg.Dir, "builtin") && filepath.Ext(s.URL) == ".bundle"
+}
+
 // EnsureBuiltin makes the registry that the program carries one of the client's,
 // or brings it up to what this program carries. It does nothing if there is none,
 // or if the user has added another registry of that id.

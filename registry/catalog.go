@@ -214,7 +214,13 @@ func (c *catalog) requireFresh() error {
 	if c.expired == "" {
 		return nil
 	}
-	return refuse(abi.ReasonSnapshotExpired, c.signers, "%s", c.expired)
+	return refuse(abi.ReasonSnapshotExpired, c.signers, "%s", c.expired).WithHint("%s", RenewHint(c.root.Registry))
+}
+
+// RenewHint says what helps where nothing new of a registry is trusted, because what
+// its owners signed has expired: nobody else can.
+func RenewHint(id string) string {
+	return fmt.Sprintf("ask the owner of registry %s for a newer snapshot (drawbridge registry refresh), then drawbridge registry fetch %s", id, id)
 }
 
 // plugins lists every plugin that the snapshot has an index of.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/url"
 	"path/filepath"
@@ -20,7 +21,7 @@ func (c *Client) fetchModule(ctx context.Context, cat *catalog, v *verified) ([]
 	if c.cfg.Events.Downloading != nil {
 		c.cfg.Events.Downloading(v.Namespace+"/"+v.Name, v.Version, v.Module.Size)
 	}
-	from, err := cat.state.source(ctx)
+	from, err := c.source(ctx, cat.state)
 	if err != nil {
 		return nil, err
 	}
@@ -100,6 +101,9 @@ func (c *Client) fetchURL(ctx context.Context, v *verified) ([]byte, error) {
 		return nil, fmt.Errorf("asking for the module: %w", err)
 	}
 	res, err := client.Do(req)
+	if _, silent := errors.AsType[*net.OpError](err); silent {
+		return nil, abi.Errorf(abi.ErrTimeout, "fetch", "no answer from %q: %w", u, err)
+	}
 	if err != nil {
 		return nil, abi.Errorf(abi.ErrNotFound, "fetch", "module %q can't be fetched: %w", u, err)
 	}

@@ -90,7 +90,7 @@ func (c *Client) openMirror(ctx context.Context, id, dir string) (*mirror, error
 		return nil, err
 	}
 	m := &mirror{client: c, state: s}
-	if m.from, err = s.source(ctx); err != nil {
+	if m.from, err = c.source(ctx, s); err != nil {
 		return nil, err
 	}
 	if m.from.via == fromFile && sameFolder(m.from.url, dir) {

@@ -175,7 +175,7 @@ func TestMirrorOfOneRun(t *testing.T) {
 		t.Errorf("what is installed runs: %+v, %v", l.Entry, err)
 	}
 	// The same lock file can be made of it, as the team has it.
-	l, err := c.DraftTeamLock("support", 2, func(string) (map[string]string, error) { return nil, nil })
+	l, err := c.DraftTeamLock(t.Context(), "support", 2, func(string) (map[string]string, error) { return nil, nil })
 	if err != nil || l.Registries[0].URL != f.origin {
 		t.Errorf("drafted %+v, %v", l, err)
 	}

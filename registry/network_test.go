@@ -81,6 +81,23 @@ func TestRedirectIsRefused(t *testing.T) {
 	}
 }
 
+// A server that isn't there has not said that it has no such registry.
+func TestNobodyAnswers(t *testing.T) {
+	f := newFixture(t)
+	server := serveGit(t, f.origin)
+	url := server.URL + "/origin.git"
+	c := f.newClient()
+	_, err := c.AddRegistry(t.Context(), url, f.owner.Fingerprint())
+	f.must(err)
+	server.Close()
+	if _, err := c.Refresh(t.Context(), "main"); !errors.Is(err, abi.ErrTimeout) {
+		t.Errorf("a refresh: %v", err)
+	}
+	if err := c.Reach(t.Context(), "main"); !errors.Is(err, abi.ErrTimeout) {
+		t.Errorf("a look: %v", err)
+	}
+}
+
 // A server that accepts and never answers ends with the caller's deadline, with
 // git and its helper.
 func TestSilentServer(t *testing.T) {

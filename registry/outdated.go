@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -17,7 +18,7 @@ type Standing struct {
 	Revoked   error        // *abi.Error: why it isn't run any more; nil if it is
 	Newest    *Version     // on the channel that is followed; nil if what is installed is the newest
 	Release   *abi.Release // of Newest; nil if it is refused
-	Problem   error        // why the registry, or the newest version, can't be judged
+	Problem   error        // why the registry, or the newest version, can't be looked up or be installed
 }
 
 // Standings compares every installed plugin with the copy of its registry that the
@@ -79,7 +80,7 @@ func (s *Standing) compare(cat *catalog) {
 	}
 	v, ok, err := cat.choose(x, ref.following(&s.Entry), "")
 	if err != nil || !ok || compareVersions(v.Version, s.Entry.Version) <= 0 {
-		s.Problem = err
+		s.Problem = cmp.Or(err, cat.requireFresh())
 		return
 	}
 	s.Newest = &v
@@ -88,5 +89,5 @@ func (s *Standing) compare(cat *catalog) {
 		s.Problem = err
 		return
 	}
-	s.Release = &good.Release
+	s.Release, s.Problem = &good.Release, cat.requireFresh()
 }

@@ -23,7 +23,7 @@ func (c *Client) Reach(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	from, err := s.source(ctx)
+	from, err := c.source(ctx, s)
 	if err != nil {
 		return err
 	}

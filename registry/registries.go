@@ -356,7 +356,7 @@ func (c *Client) refresh(ctx context.Context, id string) (*state, error) {
 	if err != nil {
 		return nil, err
 	}
-	from, err := s.source(ctx)
+	from, err := c.source(ctx, s)
 	if err != nil {
 		return nil, err
 	}

@@ -232,6 +232,10 @@ func fetchFailure(ge *gitError, from address) error {
 	case says("SSL certificate problem", "server certificate verification failed"):
 		return abi.Errorf(abi.ErrNotFound, "fetch", "registry %q has a certificate that this machine doesn't trust: %w", from.url, ge).
 			WithHint("git config --global http.%s.sslCAInfo FILE", from.url)
+	case says("Could not resolve host", "Failed to connect to", "Couldn't connect to server", "Connection refused", "Connection timed out",
+		"Operation timed out", "No route to host", "Network is unreachable"):
+		return abi.Errorf(abi.ErrTimeout, "fetch", "no answer from registry %q: %w", from.url, ge).
+			WithHint("git ls-remote %s", from.url)
 	}
 	return abi.Errorf(abi.ErrNotFound, "fetch", "registry %q can't be fetched: %w", from.url, ge).
 		WithHint("git ls-remote %s", from.url)

@@ -26,8 +26,12 @@ func mirrorsOf(ctx context.Context) string {
 	return dir
 }
 
-// source says where a registry that is added is fetched from.
-func (s *state) source(ctx context.Context) (address, error) {
+// source says where a registry that is added is fetched from. What the program
+// carries is where it always is, but in a folder that has a mirror of its name.
+func (c *Client) source(ctx context.Context, s *state) (address, error) {
+	if c.isCarried(s) && !isBare(filepath.Join(mirrorsOf(ctx), s.Registry+".git")) {
+		return parseAddress(s.URL)
+	}
 	if s.Elsewhere && mirrorsOf(ctx) == "" {
 		return address{}, abi.Errorf(abi.ErrForbidden, "fetch", "registry %q has no address on this machine: a lock file brought it, which has it at %q of another one", s.Registry, s.URL).
 			WithHint("drawbridge registry set-url %s URL, or drawbridge sync FILE --from DIR", s.Registry)
@@ -45,6 +49,10 @@ func sourceOf(ctx context.Context, id, url string) (address, error) {
 		if isBare(path) {
 			return parseAddress(path)
 		}
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return address{}, abi.Errorf(abi.ErrNotFound, "mirror", "there is no folder %q", dir).
+			WithHint("drawbridge sync FILE --from DIR, with the folder that holds %s.git", id)
 	}
 	return address{}, abi.Errorf(abi.ErrNotFound, "mirror", "%q is no mirror, and has none of registry %q in it", dir, id).
 		WithHint("drawbridge registry mirror %s %s", id, filepath.Join(dir, id+".git"))
@@ -76,18 +84,19 @@ func (c *Client) EnsureRegistry(ctx context.Context, want TeamRegistry) error {
 	})
 }
 
-// CheckRegistry says why EnsureRegistry would refuse a registry. It changes nothing,
-// and fetches only what was removed here before, to hold it to what was seen.
+// CheckRegistry says why EnsureRegistry, or the fetch of a registry that is there,
+// would fail. It changes nothing: one that is there is only asked whether it answers,
+// and another is fetched and judged as if it were added.
 func (c *Client) CheckRegistry(ctx context.Context, want TeamRegistry) error {
 	known, err := c.isRegistry(want)
-	if err != nil || known {
-		return err
-	}
-	from, first, err := newSource(ctx, want)
 	if err != nil {
 		return err
 	}
-	if before, err := c.tombstones(want.ID); err != nil || len(before) == 0 {
+	if known {
+		return c.Reach(ctx, want.ID)
+	}
+	from, first, err := newSource(ctx, want)
+	if err != nil {
 		return err
 	}
 	_, err = c.probe(ctx, from, first, true)
@@ -113,13 +122,23 @@ func (c *Client) isRegistry(want TeamRegistry) (bool, error) {
 // newSource says where a registry of a lock file is fetched from now, and what is
 // known of it: its own address may be a path of the machine on which the file was made.
 func newSource(ctx context.Context, want TeamRegistry) (from address, first *state, err error) {
-	home, err := parseAddress(want.URL)
-	if err != nil {
-		return from, nil, err
-	}
 	first = newState(want.URL, want.Pinned)
 	first.Registry = want.ID // another one is refused
-	if first.Elsewhere = home.via == fromFile; first.Elsewhere && mirrorsOf(ctx) == "" {
+	if want.URL == CarriedURL {
+		first.Elsewhere = true
+	} else {
+		home, err := parseAddress(want.URL)
+		if err != nil {
+			return from, nil, err
+		}
+		first.Elsewhere = home.via == fromFile
+	}
+	switch {
+	case mirrorsOf(ctx) != "" || !first.Elsewhere:
+	case want.URL == CarriedURL:
+		return from, nil, abi.Errorf(abi.ErrForbidden, "sync", "the lock file has registry %q from a drawbridge that carries it, and this one doesn't", want.ID).
+			WithHint("drawbridge registry add URL %s, or the drawbridge of whoever wrote the lock file", want.Pinned)
+	default:
 		return from, nil, abi.Errorf(abi.ErrForbidden, "sync", "the lock file has registry %q at %q, a path of a machine, and you have not named it", want.ID, want.URL).
 			WithHint("drawbridge registry add %s %s", want.URL, want.Pinned)
 	}

@@ -53,7 +53,7 @@ func TestWhatSSHSays(t *testing.T) {
 	for says, want := range map[string]error{
 		"Host key verification failed.":                            abi.ErrUntrusted,
 		"git@forge.example: Permission denied (publickey).":        abi.ErrForbidden,
-		"ssh: Could not resolve hostname forge.example: not known": abi.ErrNotFound,
+		"ssh: Could not resolve hostname forge.example: not known": abi.ErrTimeout, // nobody was asked
 		"ERROR: Repository not found.":                             abi.ErrNotFound,
 	} {
 		for _, end := range []string{`\n`, `\r\n`} {

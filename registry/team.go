@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -15,6 +16,10 @@ import (
 )
 
 const typeTeamLock = "drawbridge-team-lock"
+
+// CarriedURL is the URL, in a team's lock file, of a registry that drawbridge itself
+// carries: it has no address that another machine could fetch.
+const CarriedURL = "carried by drawbridge"
 
 // Limits on a team's lock file, beside abi.MaxMetadata for all of it.
 const (
@@ -39,7 +44,7 @@ type TeamLock struct {
 // A TeamRegistry is where plugins of a team come from.
 type TeamRegistry struct {
 	ID     string              `json:"registry"`
-	URL    string              `json:"url"`
+	URL    string              `json:"url"`    // or CarriedURL
 	Pinned signing.Fingerprint `json:"pinned"` // an owner's key
 }
 
@@ -151,7 +156,11 @@ func (l *TeamLock) check() error {
 }
 
 func (r TeamRegistry) check() error {
-	from, err := parseAddress(r.URL)
+	var from address
+	var err error
+	if r.URL != CarriedURL {
+		from, err = parseAddress(r.URL)
+	}
 	if err != nil {
 		return err
 	}
@@ -183,20 +192,28 @@ func (p TeamPlugin) check() error {
 }
 
 // DraftTeamLock makes a lock file of what is installed here. settings says what a
-// plugin ("namespace/name") is set up with.
-func (c *Client) DraftTeamLock(name string, version int64, settings func(plugin string) (map[string]string, error)) (*TeamLock, error) {
+// plugin ("namespace/name") is set up with. What is revoked is refused: every machine
+// would refuse it.
+func (c *Client) DraftTeamLock(ctx context.Context, name string, version int64, settings func(plugin string) (map[string]string, error)) (*TeamLock, error) {
 	lock, err := readLock(c.lockPath())
 	if err != nil {
 		return nil, err
 	}
 	team := &TeamLock{typeTeamLock, Format, name, version, At(c.cfg.Clock()), []TeamRegistry{}, []TeamPlugin{}}
 	for _, e := range lock.Plugins {
+		s, _, err := c.registryState(e.Registry)
+		if err != nil {
+			return nil, err
+		}
+		if err := c.mended(ctx, e, e.checkRevoked(s)); err != nil {
+			return nil, err
+		}
 		if _, ok := team.Registry(e.Registry); !ok {
-			s, _, err := c.registryState(e.Registry)
-			if err != nil {
-				return nil, err
+			url := s.URL
+			if c.isCarried(s) {
+				url = CarriedURL
 			}
-			team.Registries = append(team.Registries, TeamRegistry{s.Registry, s.URL, s.Pinned})
+			team.Registries = append(team.Registries, TeamRegistry{s.Registry, url, s.Pinned})
 		}
 		set, err := settings(e.Plugin())
 		if err != nil {

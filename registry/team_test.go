@@ -17,7 +17,7 @@ import (
 // teamLock makes a signed lock file of what the fixture's client has installed.
 func (f *fixture) teamLock(name string, version int64, by Signer) (data, sig []byte) {
 	f.t.Helper()
-	l, err := f.client.DraftTeamLock(name, version, func(string) (map[string]string, error) {
+	l, err := f.client.DraftTeamLock(f.t.Context(), name, version, func(string) (map[string]string, error) {
 		return map[string]string{"base_url": "https://tracker.example"}, nil
 	})
 	f.must(err)

@@ -67,6 +67,14 @@ func TestUpdatesThatCannotBeTold(t *testing.T) {
 		t.Errorf("an update from an expired snapshot: %+v", u)
 	} else {
 		wantRefused(t, u.Err, abi.ReasonSnapshotExpired)
+		if e, ok := errors.AsType[*abi.Error](u.Err); !ok || !strings.HasPrefix(e.Hint, "ask the owner of registry main for a newer snapshot") {
+			t.Errorf("the hint: %+v", e)
+		}
+	}
+	if list, err := f.client.Standings(t.Context()); err != nil || len(list) != 1 {
+		t.Errorf("standings %+v, %v", list, err)
+	} else {
+		wantRefused(t, list[0].Problem, abi.ReasonSnapshotExpired) // nobody knows what is newer
 	}
 	f.tamper(func(m map[string][]byte) { clear(m) })
 	if u := f.update(); u.Newer() || u.Err == nil {

@@ -197,7 +197,7 @@ func checkTrust(ctx context.Context, dirs platform.Dirs) []finding {
 			found = append(found, verdict("registry "+r.ID, fmt.Sprintf("snapshot %d, carried by this program", r.Snapshot), nil))
 		case !now.Before(r.Expires):
 			err := abi.Errorf(abi.ErrUntrusted, "", "snapshot %d of registry %q expired at %s: nothing new can be installed from it until there is a newer one, which its maintainer signs", r.Snapshot, r.ID, r.Expires.Local().Format(time.DateTime)).
-				WithHint("drawbridge search")
+				WithHint("%s", registry.RenewHint(r.ID))
 			found = append(found, verdict("registry "+r.ID, "", err))
 		default:
 			found = append(found, verdict("registry "+r.ID, snapshotDetail(r, now), nil))

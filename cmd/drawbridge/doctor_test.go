@@ -182,9 +182,12 @@ func TestDoctorFindsTheSnapshotAndTheClock(t *testing.T) {
 	put(expires(2 * 24 * time.Hour))
 	h.wantWell("registry team", "unless its maintainer signs a newer one")
 	put(expires(-time.Hour))
-	h.wantFault("registry team", "expired at", "^drawbridge search$")
+	h.wantFault("registry team", "expired at", "^ask the owner of registry team .*, then drawbridge registry fetch team$")
 	if _, msg, _ := h.try("search"); !strings.Contains(msg, `warning: the snapshot of registry "team" expired at`) || !strings.Contains(msg, "not searched: ") {
 		t.Errorf("search says\n%s", msg)
+	}
+	if out := h.run("registry", "list"); !strings.Contains(out, "(expired)") {
+		t.Errorf("the list does not mark it:\n%s", out)
 	}
 	h.run("stop")
 	put(expires(60 * 24 * time.Hour))

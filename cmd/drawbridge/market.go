@@ -167,6 +167,9 @@ could not be looked up, and with 5 if something installed is revoked.`,
 				}
 				if o.Problem != nil {
 					a.note("%s: %s", redact.Visible(o.Name), redact.Visible(o.Problem.Why))
+					if o.Problem.Hint != "" {
+						a.note("%s: hint: %s", redact.Visible(o.Name), redact.Visible(o.Problem.Hint))
+					}
 				}
 			}
 			if installed == 0 {
@@ -214,7 +217,7 @@ func stateOf(o host.OutdatedPlugin) string {
 		parts = append(parts, fmt.Sprintf("the installed version was yanked: %q", o.Yanked))
 	}
 	if o.Problem != nil {
-		parts = append(parts, "can't be judged")
+		parts = append(parts, problemState(o))
 	}
 	if o.Pinned {
 		parts = append(parts, "pinned")
@@ -223,6 +226,17 @@ func stateOf(o host.OutdatedPlugin) string {
 		return "drawbridge update " + o.Name
 	}
 	return strings.Join(parts, "; ")
+}
+
+// problemState says in a few words why an update wouldn't help.
+func problemState(o host.OutdatedPlugin) string {
+	switch {
+	case o.Problem.Reason == abi.ReasonSnapshotExpired:
+		return "its registry has expired"
+	case o.Outdated:
+		return "can't be installed"
+	}
+	return "can't be looked up"
 }
 
 func (a *app) verifyCmd() *cobra.Command {

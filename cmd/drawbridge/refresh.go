@@ -11,6 +11,7 @@ import (
 	"github.com/drawbridge-mcp/drawbridge/abi"
 	"github.com/drawbridge-mcp/drawbridge/host"
 	"github.com/drawbridge-mcp/drawbridge/host/control"
+	"github.com/drawbridge-mcp/drawbridge/registry"
 )
 
 // refreshVar names the environment variable that sets how often a daemon fetches
@@ -45,7 +46,8 @@ stops running at once; nothing is installed or updated. The daemon does the same
 itself every hour, or as often as ` + refreshVar + ` says.
 
 A registry that can't be reached, or whose new snapshot is refused, stays as it was,
-and the command ends with an error.`,
+and the command ends with an error. So it does, with exit code 5, if the newest snapshot
+that there is has expired.`,
 		ValidArgsFunction: a.named("registries.list", "registry"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var p control.RegistryParams
@@ -83,10 +85,14 @@ func expiry(r host.RegistryInfo) string {
 	if r.Builtin {
 		return "with the program"
 	}
+	if r.Expired {
+		return moment(r.Expires) + " (expired)"
+	}
 	return moment(r.Expires)
 }
 
-// fetchProblem is the first registry's that could not be fetched.
+// fetchProblem is the first registry's that could not be fetched, else of the first
+// whose newest snapshot has expired.
 func fetchProblem(list []host.FetchedRegistry) error {
 	for _, r := range list {
 		if r.Error == nil {
@@ -95,6 +101,13 @@ func fetchProblem(list []host.FetchedRegistry) error {
 		e := abi.Errorf(r.Error.Code, "", "registry %q was not fetched", r.ID)
 		e.Reason, e.Hint = r.Error.Reason, cmp.Or(r.Error.Hint, "drawbridge registry list")
 		return e
+	}
+	for _, r := range list {
+		if r.Expired {
+			e := abi.Errorf(abi.ErrUntrusted, "", "the newest snapshot of registry %q expired at %s: nothing of it is installed or updated, and what was revoked since is not known", r.ID, moment(r.Expires))
+			e.Reason = abi.ReasonSnapshotExpired
+			return e.WithHint("%s", registry.RenewHint(r.ID))
+		}
 	}
 	return nil
 }

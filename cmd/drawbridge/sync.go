@@ -28,7 +28,8 @@ as FILE.asc. It counts if the key that was pinned for its name has signed it
 followed here. Registries that it names are added, versions go up or down to what
 it says, and settings become exactly what it says: what was set here beside it goes.
 All is fetched and checked first and then changes at once. A plugin that can't be
-brought to what the file says stays as it was. What the file does not name stays
+brought to what the file says stays as it was. Where all is so already, a registry that
+doesn't answer is a warning, until its last snapshot expires. What the file does not name stays
 too, unless --prune is given.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -119,6 +120,9 @@ func wordSetting(c host.SettingChange) string {
 // syncProblems ends the command by the first step that failed, which the report has
 // told already.
 func (a *app) syncProblems(r host.SyncReport) error {
+	for _, w := range r.Warnings {
+		a.note("warning: %s", visible(w))
+	}
 	extra := 0
 	var first *host.Refusal
 	for _, s := range r.Steps {

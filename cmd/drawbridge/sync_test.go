@@ -129,7 +129,7 @@ func TestSync(t *testing.T) {
 	}
 	// The next version no longer has the plugin: it stays until somebody says so.
 	first.run("remove", "acme/sample")
-	first.run(append([]string{"lock", "export", lock, "--name", "support"}, secret...)...)
+	first.run(append([]string{"lock", "export", lock, "--name", "support", "--empty"}, secret...)...)
 	if r, _ := h.syncs(0, lock); r.Version != 2 || steps(r) != host.SyncExtra+" acme/sample" {
 		t.Errorf("the report: %+v", r)
 	}
@@ -140,7 +140,7 @@ func TestSync(t *testing.T) {
 		t.Errorf("installed:\n%s", list)
 	}
 	// And there is no way back.
-	first.run(append([]string{"lock", "export", filepath.Join(h.work, "one.lock"), "--name", "support"}, secret...)...)
+	first.run(append([]string{"lock", "export", filepath.Join(h.work, "one.lock"), "--name", "support", "--empty"}, secret...)...)
 	if _, out := h.syncs(5, filepath.Join(h.work, "one.lock")); !strings.Contains(out, "snapshot_older") {
 		t.Errorf("an older one:\n%s", out)
 	}
