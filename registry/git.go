@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"strings"
@@ -141,7 +142,11 @@ const (
 
 // start starts a prepared command under the limits.
 func start(cmd *exec.Cmd, how limits) error {
-	if err := cmd.Start(); err != nil {
+	err := cmd.Start()
+	if _, gone := os.Stat(cmd.Dir); err != nil && errors.Is(gone, fs.ErrNotExist) {
+		return abi.Errorf(abi.ErrNotFound, "", "there is no folder %q", cmd.Dir)
+	}
+	if err != nil {
 		return abi.Errorf(abi.ErrUnsupportedAction, "git", "git does not run: %w", err).WithHint("sudo apt-get install git, then drawbridge doctor")
 	}
 	if err := limit(cmd.Process, how); err != nil {
@@ -166,13 +171,19 @@ func (e *gitError) Error() string {
 func (e *gitError) Unwrap() error { return e.err }
 
 // cause is the line of what a run said that tells most: the last one, but for the
-// advice that git ends with when another program has said why.
+// advice that git ends with, its own or when another program has said why.
 func cause(stderr string) string {
 	said, _, _ := strings.Cut(stderr, "fatal: Could not read from remote repository.")
 	if said = strings.TrimSpace(said); said == "" {
 		said = strings.TrimSpace(stderr)
 	}
-	return said[strings.LastIndexByte(said, '\n')+1:]
+	last := ""
+	for line := range strings.Lines(said) {
+		if line = strings.TrimSpace(line); line != "" && (last == "" || !strings.HasPrefix(line, "hint:")) {
+			last = line
+		}
+	}
+	return last
 }
 
 // run runs git to its end and returns the start of its output.

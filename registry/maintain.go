@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -193,12 +194,18 @@ func (e *edit) get(path string, doc document) error {
 
 // load reads the registry's files at a ref.
 func (m *Maintainer) load(ctx context.Context, ref string, keys Keys) (*edit, error) {
+	if err := m.repo.exists(); err != nil {
+		return nil, err
+	}
 	objects, err := m.repo.open(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer objects.close()
 	commit, err := objects.stat(ref + "^{commit}")
+	if ref == branch && errors.Is(err, errNoObject) {
+		return nil, noRegistry(m.repo.dir)
+	}
 	if err != nil {
 		return nil, malformed(ref, "%w", err)
 	}

@@ -3,7 +3,9 @@ package registry
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -101,11 +103,12 @@ func gitDirOf(dir string) (string, error) {
 		return "", err
 	}
 	for _, d := range []string{dir, filepath.Join(dir, ".git")} {
-		head, err := os.Stat(filepath.Join(d, "HEAD"))
-		objects, oerr := os.Stat(filepath.Join(d, "objects"))
-		if err == nil && oerr == nil && head.Mode().IsRegular() && objects.IsDir() {
+		if isGitDir(d) {
 			return d, nil
 		}
+	}
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return "", abi.Errorf(abi.ErrNotFound, "", "there is no folder %q", dir).WithHint("git clone URL %s", dir)
 	}
 	return "", abi.Errorf(abi.ErrNotFound, "", "%q is no Git repository", dir).WithHint("git clone --mirror URL %s", dir)
 }

@@ -226,9 +226,15 @@ func (m *Maintainer) Push(ctx context.Context, to string) error {
 	if _, err := parseAddress(to); err != nil {
 		return err
 	}
-	err := m.push(ctx, to, "refs/drawbridge/artifacts/*:refs/drawbridge/artifacts/*")
-	if err != nil {
-		err = m.push(ctx, to, "refs/drawbridge/artifacts/*:refs/tags/drawbridge/artifacts/*")
+	if err := m.push(ctx, to, branch+":"+branch, "--dry-run"); err != nil {
+		return err // before any module goes to another registry
+	}
+	const modules = "refs/drawbridge/artifacts/"
+	some, err := m.repo.run(ctx, nil, "for-each-ref", "--count=1", modules)
+	if err == nil && some != "" { // git takes it for a fault if nothing matches
+		if err = m.push(ctx, to, modules+"*:"+modules+"*"); err != nil {
+			err = m.push(ctx, to, modules+"*:refs/tags/drawbridge/artifacts/*")
+		}
 	}
 	if err != nil {
 		return err
@@ -236,18 +242,18 @@ func (m *Maintainer) Push(ctx context.Context, to string) error {
 	return m.push(ctx, to, branch+":"+branch)
 }
 
-func (m *Maintainer) push(ctx context.Context, to, refs string) error {
+func (m *Maintainer) push(ctx context.Context, to, refs string, flags ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
-	cmd := m.repo.command(ctx, "push", "--quiet", "--no-verify", "--", to, refs)
+	args := slices.Concat([]string{"push", "--quiet", "--no-verify"}, flags, []string{"--", to, refs})
+	cmd := m.repo.command(ctx, args...)
 	cmd.Args = append([]string{"git", "-c", "core.hooksPath=" + os.DevNull, "--git-dir=" + m.repo.dir},
 		cmd.Args[slices.Index(cmd.Args, "push"):]...)
 	cmd.Env = os.Environ()
 	stderr := &capped{}
 	cmd.Stderr = stderr
 	if err := cmd.Run(); err != nil {
-		return abi.Errorf(abi.ErrNotFound, "push", "registry %q can't be pushed to: %w", to,
-			&gitError{[]string{"push"}, stderr.String(), err})
+		return pushFailure(&gitError{[]string{"push"}, stderr.String(), err}, m.repo.dir, to)
 	}
 	return nil
 }

@@ -204,6 +204,12 @@ func (e *edit) addSignature(path string, s Signer) error {
 
 // pending reads the change that was put aside, and the state that it is made for.
 func (m *Maintainer) pending(ctx context.Context) (e, before *edit, err error) {
+	if err := m.repo.exists(); err != nil {
+		return nil, nil, err
+	}
+	if _, err := m.repo.run(ctx, nil, "rev-parse", "--verify", "--quiet", branch); err != nil {
+		return nil, nil, noRegistry(m.repo.dir)
+	}
 	if _, err := m.repo.run(ctx, nil, "rev-parse", "--verify", "--quiet", pendingRef); err != nil {
 		return nil, nil, abi.Errorf(abi.ErrNotFound, "", "%w", ErrNothingPending).WithHint("git fetch origin drawbridge-pending:drawbridge-pending, if somebody pushed one")
 	}

@@ -122,7 +122,7 @@ func (c *comparer) connectors(was, is *abi.Connector) {
 	}
 	c.patterns(id, "may open and read pages of ", was.Origins, is.Origins)
 	c.patterns(id, "pages may load files from ", was.Resources, is.Resources)
-	c.named(id, "the setting", settingTexts(was.Settings), settingTexts(is.Settings))
+	named(c, id, "the setting", was.Settings, is.Settings, func(s abi.Setting) string { return s.Name })
 	c.login(id, was.Login, is.Login)
 	if is.Health != nil && !same(was.Health, is.Health) {
 		c.add(Wider, id, "new: may be opened at %s, to see whether somebody is signed in, and who", is.Health.Path)
@@ -136,7 +136,7 @@ func (c *comparer) connectors(was, is *abi.Connector) {
 		c.add(Told, id, "has tab %q and activation %q, and had %q and %q", is.Tab, is.Activation, was.Tab, was.Activation)
 	}
 	c.tools(was, is)
-	c.named(id, "the prompt", promptTexts(was.Prompts), promptTexts(is.Prompts))
+	named(c, id, "the prompt", was.Prompts, is.Prompts, func(p abi.Prompt) string { return p.Name })
 }
 
 // recognised says how a connector knows its pages and its account.
@@ -206,36 +206,27 @@ func (c *comparer) login(id string, was, is *abi.Login) {
 }
 
 // named compares definitions by name: one that is new or another asks.
-func (c *comparer) named(who, what string, was, is map[string]string) {
-	for _, name := range sorted(is) {
-		switch old, ok := was[name]; {
+func named[T any](c *comparer, who, what string, was, is []T, name func(T) string) {
+	before, after := map[string]T{}, map[string]T{}
+	for _, v := range was {
+		before[name(v)] = v
+	}
+	for _, v := range is {
+		after[name(v)] = v
+	}
+	for _, n := range sorted(after) {
+		switch old, ok := before[n]; {
 		case !ok:
-			c.add(Wider, who, "new: %s %s %s", what, name, is[name])
-		case old != is[name]:
-			c.add(Told, who, "%s %s is now %s, and was %s", what, name, is[name], old)
+			c.add(Wider, who, "new: %s %s: %s", what, n, described(after[n]))
+		case !same(old, after[n]):
+			c.add(Told, who, "%s %s is another: %s", what, n, changed(old, after[n]))
 		}
 	}
-	for _, name := range sorted(was) {
-		if _, ok := is[name]; !ok {
-			c.add(Narrower, who, "no longer: %s %s", what, name)
+	for _, n := range sorted(before) {
+		if _, ok := after[n]; !ok {
+			c.add(Narrower, who, "no longer: %s %s", what, n)
 		}
 	}
-}
-
-func settingTexts(list []abi.Setting) map[string]string {
-	out := map[string]string{}
-	for _, s := range list {
-		out[s.Name] = text(s)
-	}
-	return out
-}
-
-func promptTexts(list []abi.Prompt) map[string]string {
-	out := map[string]string{}
-	for _, p := range list {
-		out[p.Name] = text(p)
-	}
-	return out
 }
 
 // text compares what is shown to people and models.

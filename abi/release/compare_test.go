@@ -89,7 +89,7 @@ func TestCompare(t *testing.T) {
 		"a question accepted":  {func(_ *abi.Release, c *abi.Connector) { c.Tools[2].Writes[0].Dialog = abi.DialogAccept }, release.Wider, "answered with yes", true},
 		"a tool's description": {func(_ *abi.Release, c *abi.Connector) { c.Tools[0].Description = "Send everything." }, release.Told, `now "Send everything.", and was "`, true},
 		"a tool's title":       {func(_ *abi.Release, c *abi.Connector) { c.Tools[0].Title = "Other" }, release.Told, `now "Other"`, true},
-		"a schema":             {func(_ *abi.Release, c *abi.Connector) { c.Tools[0].Input = json.RawMessage(`{"type":"object"}`) }, release.Told, `now {"type":"object"}`, true},
+		"a schema":             {func(_ *abi.Release, c *abi.Connector) { c.Tools[0].Input = json.RawMessage(`{"type":"object"}`) }, release.Told, `properties.limit.maximum is gone, and was 500`, true},
 		"a hint":               {func(_ *abi.Release, c *abi.Connector) { c.Tools[0].Idempotent = !c.Tools[0].Idempotent }, release.Told, "hints", true},
 		"a longer time":        {func(_ *abi.Release, c *abi.Connector) { c.Tools[0].TimeoutSec = 119 }, release.Told, "119", true},
 		"a prompt": {func(_ *abi.Release, c *abi.Connector) {

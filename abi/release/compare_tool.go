@@ -8,7 +8,7 @@ import (
 	"github.com/drawbridge-mcp/drawbridge/abi"
 )
 
-func sorted(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }
+func sorted[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // tools compares the tools of one connector.
 func (c *comparer) tools(was, is *abi.Connector) {
@@ -51,7 +51,7 @@ func (c *comparer) tool(who string, was, is *abi.Tool) {
 	c.schema(who, "arguments", was.Input, is.Input)
 	c.schema(who, "result", was.Output, is.Output)
 	if rest, before := others(*is), others(*was); !same(before, rest) {
-		c.add(Told, who, "its hints, limits or completions are now %s, and were %s", text(rest), text(before))
+		c.add(Told, who, "its hints, limits or completions: %s", changed(before, rest))
 	}
 }
 
@@ -65,7 +65,7 @@ func others(t abi.Tool) abi.Tool {
 
 func (c *comparer) schema(who, what string, was, is any) {
 	if !same(was, is) {
-		c.add(Told, who, "the schema of its %s is now %s, and was %s", what, text(is), text(was))
+		c.add(Told, who, "the schema of its %s: %s", what, changed(was, is))
 	}
 }
 

@@ -30,11 +30,11 @@ func (c *changeFlags) register(a *app, cmd *cobra.Command) {
 // do makes one change to the registry in dir and says what was done, or what it
 // waits for.
 func (c *changeFlags) do(ctx context.Context, a *app, dir, done string, change func(*registry.Maintainer, registry.Keys) error) error {
-	keys, _, err := c.keys(ctx, a)
+	m, err := maintainer(dir) // before anybody types a passphrase
 	if err != nil {
 		return err
 	}
-	m, err := maintainer(dir)
+	keys, _, err := c.keys(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -66,12 +66,14 @@ func inRegistry(err error, dir string) error {
 	return err
 }
 
+// maintainer opens the registry in a folder that has a repository.
 func maintainer(dir string) (*registry.Maintainer, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
 	}
-	return registry.OpenMaintainer(abs, nil), nil
+	m := registry.OpenMaintainer(abs, nil)
+	return m, m.Exists()
 }
 
 // printPending says what a change would do, and whose signatures it waits for.
