@@ -7,13 +7,16 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hashicorp/go-version"
+
 	"github.com/drawbridge-mcp/drawbridge/abi"
 )
 
 // Complete gives a reference without a namespace the one that it must mean: the
 // only plugin of that name in all registries, or in the one that ref names. It
-// never chooses between two, and counts what a registry listed when it could be read. What is installed counts like what is offered. A
-// name that no copy of a registry has is looked for once more in new ones.
+// never chooses between two, and counts what a registry listed when it could be read.
+// What is installed counts like what is offered. A name that no copy of a registry has
+// is looked for once more in new ones.
 func (c *Client) Complete(ctx context.Context, ref Ref) (Ref, error) {
 	if ref.Namespace != "" {
 		return ref, nil
@@ -121,5 +124,18 @@ func (c *Client) Named(name string) (Entry, error) {
 		return Entry{}, abi.Errorf(abi.ErrInvalidArgs, "", "%q may be %q or %q", name, found[0].Plugin(), found[1].Plugin()).
 			WithHint("the same command with one of these names")
 	}
-	return found[0], nil
+	return found[0], ref.means(found[0])
+}
+
+// means refuses an installed plugin that isn't the version that a name asks for.
+func (r Ref) means(e Entry) error {
+	constraints, err := r.constraints()
+	if err != nil {
+		return abi.Errorf(abi.ErrInvalidArgs, "", "version constraint %q: %w", r.Constraint, err)
+	}
+	if r.Channel == "" && (constraints == nil || constraints.Check(version.Must(version.NewSemver(e.Version)))) {
+		return nil
+	}
+	return abi.Errorf(abi.ErrInvalidArgs, "", "%q is installed as version %q, not %q", e.Plugin(), e.Version, cmp.Or(string(r.Channel), r.Constraint)).
+		WithHint("the same command with %s; drawbridge install %s@VERSION gets another one", e.Plugin(), e.Plugin())
 }

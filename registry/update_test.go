@@ -266,12 +266,12 @@ func TestComplete(t *testing.T) {
 	if _, err = f.client.Complete(t.Context(), short); !errors.Is(err, abi.ErrInvalidArgs) {
 		t.Errorf("installed from one of two: %v", err)
 	}
-	for _, name := range []string{"tracker", "acme/tracker", "main:tracker"} {
+	for _, name := range []string{"tracker", "acme/tracker", "main:tracker", "tracker@1.0.0", "tracker@latest"} {
 		if e, err := f.client.Named(name); err != nil || e.Plugin() != "acme/tracker" {
 			t.Errorf("installed as %q: %+v, %v", name, e, err)
 		}
 	}
-	for _, name := range []string{"other:tracker", "wiki", "zeta/tracker", "", "../x"} {
+	for _, name := range []string{"other:tracker", "wiki", "zeta/tracker", "", "../x", "tracker@1.0.1", "tracker@beta"} {
 		if e, err := f.client.Named(name); err == nil {
 			t.Errorf("%q is %+v", name, e)
 		}

@@ -84,7 +84,7 @@ func TestDistrustedIsRemembered(t *testing.T) {
 	}
 	one, two := h.fingerprint("one"), h.fingerprint("two")
 	lock := filepath.Join(h.work, "team.lock")
-	h.run("lock", "export", lock, "--name", "support", "--version", "7", "--key", "one", "--passphrase-fd", "0")
+	h.run("lock", "export", lock, "--empty", "--name", "support", "--version", "7", "--key", "one", "--passphrase-fd", "0")
 	h.want(0, agree(), "sync", "trust", "support", "one.asc", one)
 	h.syncs(0, lock)
 	// A yes to one signer is none in place of another.
@@ -101,7 +101,7 @@ func TestDistrustedIsRemembered(t *testing.T) {
 	wantSaid(t, h.run("sync", "list", "--removed", "--json"), `"lock_version": 7`)
 	wantSaid(t, h.want(0, agree(), "sync", "trust", "support", "two.asc", two), "version 7 was seen", "ANOTHER KEY")
 	old := filepath.Join(h.work, "old.lock")
-	h.run("lock", "export", old, "--name", "support", "--version", "3", "--key", "two", "--passphrase-fd", "0")
+	h.run("lock", "export", old, "--empty", "--name", "support", "--version", "3", "--key", "two", "--passphrase-fd", "0")
 	if _, out := h.syncs(exitUntrusted, old); !strings.Contains(out, "snapshot_older") {
 		t.Errorf("an older one:\n%s", out)
 	}
