@@ -289,12 +289,14 @@ func TestDoorsAgainstARealPage(t *testing.T) {
 	if text, _, err := p.Text(ctx, nil, "body", ""); err != nil || strings.TrimSpace(text) != "unknown host" {
 		t.Errorf("the rebound name shows %q, %v", text, err)
 	}
-	var rows []struct {
-		Event string `json:"event"`
+	var log struct {
+		Entries []struct {
+			Event string `json:"event"`
+		} `json:"entries"`
 	}
-	d.run(&rows, "audit")
-	if len(rows) != 1 || rows[0].Event != "client added" {
-		t.Errorf("the audit log holds more than the client: %+v", rows)
+	d.run(&log, "audit")
+	if len(log.Entries) != 1 || log.Entries[0].Event != "client added" {
+		t.Errorf("the audit log holds more than the client: %+v", log)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/host"
 	"github.com/drawbridge-mcp/drawbridge/host/health"
 	"github.com/drawbridge-mcp/drawbridge/test/harness"
 	"github.com/drawbridge-mcp/drawbridge/test/wasmtest"
@@ -150,7 +151,7 @@ func TestOtherCategoriesAreInstalledAndNotRun(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.ReadyWith(text, module.Bytes())
-		want = append(want, fmt.Sprintf("%s %s: listed only: this host runs connectors", name, category))
+		want = append(want, fmt.Sprintf("%s %s: "+host.StateListed, name, category))
 	}
 	list, err := w.Host.Plugins(t.Context())
 	if err != nil {
