@@ -28,6 +28,7 @@ type Browser struct {
 	flows  *queue[flow] // requests of shared workers, decided one by one
 
 	headless bool
+	keeper   keeper
 
 	mu      sync.Mutex
 	pages   map[target.ID]*Page              // tabs that we opened
@@ -58,7 +59,7 @@ const (
 
 func newBrowser(tr chromedp.Transport, proc *process, o Options) *Browser {
 	b := &Browser{
-		conn: newConn(tr), proc: proc, log: o.Logger, headless: o.Headless, flows: newQueue[flow](),
+		conn: newConn(tr), proc: proc, log: o.Logger, headless: o.Headless, keeper: newKeeper(), flows: newQueue[flow](),
 		pages: map[target.ID]*Page{}, members: map[target.SessionID]*member{},
 		idle: map[target.ID]target.SessionID{}, claims: map[target.ID]chan struct{}{},
 		popups: map[target.ID]*Page{}, nursery: map[target.SessionID]target.Info{},

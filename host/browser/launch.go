@@ -151,11 +151,11 @@ func (o Options) args() []string {
 		"--use-mock-keychain",
 		"--force-color-profile=srgb",
 	}
-	if o.Headless {
-		args = append(args, "--headless", "--hide-scrollbars", "--mute-audio", "--disable-gpu")
-	}
 	if o.NoSandbox || os.Getuid() == 0 {
 		args = append(args, "--no-sandbox")
+	}
+	if o.Headless {
+		return append(args, "--headless", "--hide-scrollbars", "--mute-audio", "--disable-gpu", "--no-startup-window") // keeper.go
 	}
 	return append(args, "about:blank")
 }

@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -255,6 +256,9 @@ func (p *Page) close(ctx context.Context) error {
 	defer cancel()
 	// A page that can't be blanked any more is closed all the same.
 	_ = p.clear(short)
+	if err := p.b.keep(short); err != nil && !errors.Is(err, errGone) {
+		p.b.log.WarnContext(ctx, "the session may be lost when the last tab closes", slog.Any("error", err))
+	}
 	if _, err := do(ctx, p.b.root(), target.CloseTarget, target.CloseTargetParams{TargetID: p.target}); err != nil {
 		return ignoreEnded(err)
 	}
