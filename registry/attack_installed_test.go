@@ -66,7 +66,7 @@ func TestDowngrade(t *testing.T) {
 	f.mustInstall(tracker)
 	older := Ref{Namespace: "acme", Name: "tracker", Constraint: "1.0.0"}
 	_, err := f.install(older)
-	wantHint(t, err, abi.ErrInvalidArgs, "drawbridge remove acme/tracker --keep-data, then drawbridge install acme/tracker@1.0.0")
+	wantHint(t, err, abi.ErrInvalidArgs, "drawbridge remove acme/tracker --keep-data && drawbridge install acme/tracker@1.0.0")
 	f.wantActive("1.1.0")
 	_, err = f.client.Install(t.Context(), older, InstallOptions{Consent: yes, AllowDowngrade: true})
 	f.must(err)

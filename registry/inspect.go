@@ -80,7 +80,7 @@ func (e Entry) withoutIt(err error) error {
 		return err
 	}
 	said := *bad
-	return said.WithHint("drawbridge remove %s --keep-data, then drawbridge install %s@%s", e.Plugin(), e.Plugin(), e.Version)
+	return said.WithHint("drawbridge remove %s --keep-data && drawbridge install %s@%s", e.Plugin(), e.Plugin(), e.Version)
 }
 
 func (c *Client) checkModule(e Entry) error {
@@ -115,7 +115,7 @@ func (c *Client) checkSignature(ctx context.Context, e Entry) error {
 func (c *catalog) checkInstalled(ref Ref, v Version, e Entry) error {
 	if v.Release != e.Release {
 		return refuse(abi.ReasonTampered, e.keys(), "registry %q lists another release of %q version %q than is installed", e.Registry, e.Plugin(), e.Version).
-			WithHint("drawbridge remove %s, then drawbridge install %s", e.Plugin(), e.Plugin())
+			WithHint("drawbridge remove %s && drawbridge install %s", e.Plugin(), e.Plugin())
 	}
 	good, err := c.release(ref, v)
 	if err != nil {
@@ -124,7 +124,7 @@ func (c *catalog) checkInstalled(ref Ref, v Version, e Entry) error {
 	if good.signer.Primary != e.Signer || good.signer.Key != e.Key {
 		return refuse(abi.ReasonUnknownKey, []signing.Fingerprint{good.signer.Primary, good.signer.Key},
 			"the lock file says that %q was signed by key %s", e.Plugin(), e.Key).
-			WithHint("drawbridge remove %s, then drawbridge install %s", e.Plugin(), e.Plugin())
+			WithHint("drawbridge remove %s && drawbridge install %s", e.Plugin(), e.Plugin())
 	}
 	return nil
 }

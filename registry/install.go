@@ -140,7 +140,7 @@ func below(ref Ref, version string, old *Entry) *abi.Error {
 		return refuseFor(errBelow, abi.ReasonSnapshotOlder, old.keys(), "version %q of %q is below the installed version %q",
 			version, ref.Plugin(), old.Version)
 	}
-	hint := fmt.Sprintf("drawbridge remove %s --keep-data, then drawbridge install %s@%s", ref.Plugin(), ref.Plugin(), version)
+	hint := fmt.Sprintf("drawbridge remove %s --keep-data && drawbridge install %s@%s", ref.Plugin(), ref.Plugin(), version)
 	if old.Previous != nil && old.Previous.Version == version {
 		hint = "drawbridge rollback " + ref.Plugin()
 	}

@@ -17,7 +17,7 @@ func (c *Client) mended(ctx context.Context, e Entry, err error) error {
 		return err
 	}
 	var update bool
-	var other string
+	var other Version
 	looked := c.withCatalog(ctx, e.Registry, func(cat *catalog) (err error) {
 		update, other, err = cat.runnableBeside(e)
 		return err
@@ -26,10 +26,13 @@ func (c *Client) mended(ctx context.Context, e Entry, err error) error {
 	switch plugin := e.Plugin(); {
 	case looked != nil || update:
 		return err // an update says more
-	case e.Previous != nil && other == e.Previous.Version:
+	case e.Previous != nil && other.Version == e.Previous.Version:
 		return said.WithHint("drawbridge rollback %s", plugin)
-	case other != "":
-		return said.WithHint("drawbridge remove %s, then drawbridge install %s@%s", plugin, plugin, other)
+	case other.Version != "":
+		if other.Channel == Beta && e.Channel != Beta {
+			said.Msg += "; of its other versions only beta ones may run"
+		}
+		return said.WithHint("drawbridge remove %s && drawbridge install %s@%s", plugin, plugin, other.Version)
 	default:
 		said.Msg += "; no version of it may run any more"
 		return said.WithHint("drawbridge remove %s, and ask the owner of registry %s", plugin, e.Registry)
@@ -48,21 +51,28 @@ func (e Entry) hinted(err, other error) error {
 }
 
 // runnableBeside looks for versions that may run in place of an installed one: what
-// an update would bring, and the newest of the others.
-func (c *catalog) runnableBeside(e Entry) (update bool, other string, err error) {
+// an update would bring, and the newest of the others, of the channel that it
+// follows if there is one.
+func (c *catalog) runnableBeside(e Entry) (update bool, other Version, err error) {
 	ref := Ref{Registry: e.Registry, Namespace: e.Namespace, Name: e.Name}
 	x, err := c.index(ref)
 	if errors.Is(err, abi.ErrNotFound) {
-		return false, "", nil
+		return false, Version{}, nil
 	}
 	if err != nil {
-		return false, "", err
+		return false, Version{}, err
 	}
 	newest, ok, err := c.choose(x, ref.following(&e), "")
 	if err != nil {
-		return false, "", err
+		return false, Version{}, err
 	}
-	for _, v := range slices.Backward(x.Versions) {
+	followed, err := eligible(x, ref.following(&e), "")
+	if err != nil {
+		return false, Version{}, err
+	}
+	all := slices.Clone(x.Versions)
+	slices.Reverse(all)
+	for _, v := range append(followed, all...) {
 		if v.Version == e.Version || v.Yanked != "" {
 			continue
 		}
@@ -70,10 +80,10 @@ func (c *catalog) runnableBeside(e Entry) (update bool, other string, err error)
 			continue
 		}
 		if ok && v.Version == newest.Version && compareVersions(v.Version, e.Version) > 0 {
-			return true, "", nil
+			return true, Version{}, nil
 		}
-		if other == "" {
-			other = v.Version
+		if other.Version == "" {
+			other = v
 		}
 	}
 	return false, other, nil

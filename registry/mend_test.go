@@ -2,7 +2,9 @@ package registry
 
 import (
 	"errors"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
 )
@@ -52,6 +54,31 @@ func TestHintOfWhatIsRevoked(t *testing.T) {
 	want("drawbridge remove acme/tracker, and ask the owner of registry main")
 	_, err = f.client.Rollback(t.Context(), "acme/tracker", InstallOptions{Consent: yes})
 	wantHint(t, err, abi.ErrUntrusted, "drawbridge remove acme/tracker, and ask the owner of registry main")
+}
+
+// Who follows stable versions is sent to another stable one, and is told when only
+// beta ones are left.
+func TestHintKeepsTheChannel(t *testing.T) {
+	f := newFixture(t)
+	f.publish("1.1.0")
+	f.mustInstall(tracker)
+	f.now = f.now.Add(time.Minute)
+	s := f.submission(f.releaseOf("1.2.0"), f.publisher)
+	s.Channel = Beta
+	f.must(f.m.Publish(t.Context(), f.keys, s))
+	revoke := func(version string) error {
+		t.Helper()
+		f.revoke(Revocation{Artifacts: []string{hashOf(wasmOf(version))}, Reason: "evil"})
+		f.refresh()
+		_, err := f.client.Load("acme/tracker")
+		return err
+	}
+	wantHint(t, revoke("1.1.0"), abi.ErrUntrusted, "drawbridge remove acme/tracker && drawbridge install acme/tracker@1.0.0")
+	err := revoke("1.0.0")
+	wantHint(t, err, abi.ErrUntrusted, "drawbridge remove acme/tracker && drawbridge install acme/tracker@1.2.0")
+	if err == nil || !strings.Contains(err.Error(), "only beta ones") {
+		t.Errorf("it isn't told that this is a beta version: %v", err)
+	}
 }
 
 // What is damaged is mended by the command of its hint, whatever became of it.

@@ -50,13 +50,20 @@ func (c *catalog) choose(x *Index, ref Ref, locked string) (v Version, ok bool, 
 	return list[0], true, nil
 }
 
-// revoked reports whether a version's release, or its module by what the release
-// says, is on the list of revocations. A release that can't be read is not: whoever
-// verifies it says what is wrong.
+// revoked reports whether a version's release, its module by what the release says,
+// or the key that signed it is on the list of revocations. A release that can't be
+// read is not: whoever verifies it says what is wrong.
 func (c *catalog) revoked(ref Ref, v Version) bool {
-	if len(c.state.Artifacts) == 0 {
-		return false
-	}
+	return len(c.state.Artifacts) > 0 && c.artifactRevoked(ref, v) || len(c.state.Keys) > 0 && c.signerRevoked(ref, v)
+}
+
+func (c *catalog) signerRevoked(ref Ref, v Version) bool {
+	_, err := c.release(ref, v)
+	refused, ok := errors.AsType[*abi.Error](err)
+	return ok && refused.Reason == abi.ReasonKeyRevoked
+}
+
+func (c *catalog) artifactRevoked(ref Ref, v Version) bool {
 	if _, yes := c.state.revokedArtifact(v.Release.SHA256); yes {
 		return true
 	}

@@ -3,8 +3,10 @@ package registry
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/signing"
 )
 
 // A version that is revoked is passed over like one that is yanked: those below it
@@ -52,6 +54,28 @@ func TestNewestIsRevoked(t *testing.T) {
 				t.Errorf("1.1.0 may run: %v", err)
 			}
 		})
+	}
+}
+
+// A revoked key takes what it signed away, and nothing that another one signed.
+func TestNewestIsByARevokedKey(t *testing.T) {
+	f := newFixture(t)
+	author := f.newAuthor()
+	f.must(f.publishAt(author, "1.1.0", 48*time.Hour))
+	f.revoke(Revocation{Keys: []signing.Fingerprint{author.Fingerprint()}, Reason: "stolen"})
+	if e := f.mustInstall(tracker); e.Version != "1.0.0" {
+		t.Errorf("installed %s", e.Version)
+	}
+	if _, err := f.install(Ref{Namespace: "acme", Name: "tracker", Constraint: "=1.1.0"}); !refusedFor(err, abi.ReasonKeyRevoked) {
+		t.Errorf("by its name: %v", err)
+	}
+	list, err := f.client.Updates(t.Context(), []string{"acme/tracker"})
+	if err != nil || len(list) != 1 || list[0].Newer() {
+		t.Errorf("updates: %+v, %v", list, err)
+	}
+	f.revoke(Revocation{Keys: []signing.Fingerprint{f.publisher.Fingerprint()}, Reason: "stolen too"})
+	if _, err := f.newClientOf(tracker); !refusedFor(err, abi.ReasonKeyRevoked) {
+		t.Errorf("both keys are revoked: %v", err)
 	}
 }
 
