@@ -411,10 +411,14 @@ func CheckModule(rel abi.Release, compiled sandbox.CompiledInfo) error {
 func (h *Host) Plugins(ctx context.Context) ([]PluginInfo, error) {
 	installed, err := h.opts.Registry.Installed()
 	list := make([]PluginInfo, 0, len(installed))
+	if err != nil {
+		return list, err
+	}
+	yanked, err := h.opts.Registry.Yanked(ctx)
 	all, expired := h.Health(ctx), h.expiredRegistries()
 	for _, e := range installed {
 		info := h.info(e)
-		info.Notices = orNone(notices(e, expired))
+		info.Notices = orNone(notices(e, expired, yanked))
 		for _, c := range all {
 			if slices.Contains(info.Connectors, c.Connector) {
 				info.Health = append(info.Health, c)

@@ -125,9 +125,12 @@ func (h *Host) expiredRegistries() map[string]time.Time {
 }
 
 // notices says what a person should know of a plugin that works.
-func notices(e registry.Entry, expired map[string]time.Time) (list []string) {
+func notices(e registry.Entry, expired map[string]time.Time, yanked map[string]string) (list []string) {
 	if since, ok := expired[e.Registry]; ok {
 		list = append(list, fmt.Sprintf("the snapshot of registry %q expired at %s: what is installed works, nothing is installed or updated, and what was revoked since is not known", e.Registry, since.UTC().Format(time.RFC3339)))
+	}
+	if why, ok := yanked[e.Plugin()]; ok {
+		list = append(list, fmt.Sprintf("version %s was yanked: %q; it works, and nobody new gets it: drawbridge outdated says what there is instead", e.Version, why))
 	}
 	return list
 }

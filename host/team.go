@@ -98,13 +98,16 @@ func (h *Host) DistrustTeam(ctx context.Context, name string) error {
 
 // MoveRegistry fetches a registry from another address from now on, after a person
 // agreed: whoever serves it can't change what is installed, and can keep news from
-// arriving until its snapshot expires.
+// arriving until its snapshot expires. They are not asked about what would be refused.
 func (h *Host) MoveRegistry(ctx context.Context, id, url string, show func(Question) error) (RegistryInfo, error) {
 	if err := registry.CheckAddress(url); err != nil {
 		return RegistryInfo{}, err
 	}
 	shown, err := h.opts.Registry.Registry(id)
 	if err != nil {
+		return RegistryInfo{}, err
+	}
+	if err := h.opts.Registry.PreviewMove(ctx, shown, url); err != nil {
 		return RegistryInfo{}, err
 	}
 	before := shown.URL

@@ -54,6 +54,32 @@ func (c *Client) Standings(ctx context.Context) ([]Standing, error) {
 	return list, nil
 }
 
+// Yanked says of each installed version that was taken back why, by its plugin, as
+// the registries' copies tell that the last refresh left. A copy that can't be read
+// tells nothing.
+func (c *Client) Yanked(ctx context.Context) (map[string]string, error) {
+	lock, err := readLock(c.lockPath())
+	if err != nil {
+		return nil, err
+	}
+	by := map[string][]Standing{}
+	for _, e := range lock.Plugins {
+		by[e.Registry] = append(by[e.Registry], Standing{Entry: e})
+	}
+	yanked := map[string]string{}
+	for id, list := range by {
+		_ = c.withCatalog(ctx, id, func(cat *catalog) error { // whatever is wrong with it is told elsewhere
+			for _, s := range list {
+				if s.compare(cat); s.Yanked != "" {
+					yanked[s.Entry.Plugin()] = s.Yanked
+				}
+			}
+			return nil
+		})
+	}
+	return yanked, nil
+}
+
 // standing is what is known without the registry's copy.
 func (c *Client) standing(ctx context.Context, e Entry) Standing {
 	s := Standing{Entry: e}

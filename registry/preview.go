@@ -41,15 +41,42 @@ func (c *Client) Preview(ctx context.Context, address string, pinned signing.Fin
 }
 
 // probe judges a registry as if it were added, and keeps nothing of it.
-func (c *Client) probe(ctx context.Context, from address, first *state, unattended bool) (*state, error) {
+func (c *Client) probe(ctx context.Context, from address, first *state, unattended bool) (s *state, err error) {
+	err = c.apart(func(quiet *Client, dir string) (err error) {
+		s, err = quiet.fetchInto(ctx, dir, from, first, (&arrival{client: quiet, unattended: unattended}).hold)
+		return err
+	})
+	return s, err
+}
+
+// apart gives f a client that tells nobody anything, and a directory for what it
+// fetches, which goes afterwards.
+func (c *Client) apart(f func(quiet *Client, dir string) error) error {
 	dir, err := os.MkdirTemp("", "drawbridge-registry-")
 	if err != nil {
-		return nil, fmt.Errorf("making a scratch directory: %w", err)
+		return fmt.Errorf("making a scratch directory: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	quiet := &Client{cfg: c.cfg} // it writes into dir alone
 	quiet.cfg.Builtin, quiet.cfg.Events = nil, Events{}
-	return quiet.fetchInto(ctx, dir, from, first, (&arrival{client: quiet, unattended: unattended}).hold)
+	return f(quiet, dir)
+}
+
+// PreviewMove judges what stands at another address of a registry as
+// [Client.SetRegistryURL] would, and keeps nothing of it.
+func (c *Client) PreviewMove(ctx context.Context, shown Registry, url string) error {
+	from, err := parseAddress(url)
+	if err != nil {
+		return err
+	}
+	known, _, err := c.registryState(shown.ID)
+	if err != nil {
+		return err
+	}
+	return c.apart(func(quiet *Client, dir string) error {
+		_, err := quiet.fetchOnce(ctx, dir, from, known, func(cat *catalog) (*catalog, error) { return cat, nil })
+		return err
+	})
 }
 
 // before tells what was added under an id before and removed.

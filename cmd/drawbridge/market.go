@@ -222,10 +222,21 @@ func stateOf(o host.OutdatedPlugin) string {
 	if o.Pinned {
 		parts = append(parts, "pinned")
 	}
-	if len(parts) == 0 {
-		return "drawbridge update " + o.Name
+	return strings.Join(append(parts, instead(o)...), "; ")
+}
+
+// instead is the command that brings a plugin to another version, if there is one
+// that does; of what is revoked, the hint of drawbridge list says it.
+func instead(o host.OutdatedPlugin) []string {
+	switch {
+	case o.Revoked != nil || o.Problem != nil:
+		return nil
+	case o.Outdated && o.Pinned:
+		return []string{"drawbridge unpin " + o.Name}
+	case o.Outdated:
+		return []string{"drawbridge update " + o.Name}
 	}
-	return strings.Join(parts, "; ")
+	return []string{"drawbridge info " + o.Name + " lists the others"}
 }
 
 // problemState says in a few words why an update wouldn't help.

@@ -207,6 +207,10 @@ func TestRegistryFromMirror(t *testing.T) {
 	if !strings.Contains(out, `"modules": 1`) {
 		t.Errorf("the report:\n%s", out)
 	}
+	h.gitInit("empty.git")
+	if seen, code := h.typed(agree(), "registry", "set-url", "team", "empty.git"); code == 0 || strings.Contains(seen, "another address?") {
+		t.Errorf("an address without a registry: exit code %d, and the terminal shows:\n%s", code, seen)
+	}
 	seen := h.want(0, agree(), "registry", "set-url", "team", "mirror.git")
 	if !strings.Contains(seen, "as before") || !strings.Contains(seen, "mirror.git") {
 		t.Errorf("the terminal shows:\n%s", seen)
@@ -215,4 +219,12 @@ func TestRegistryFromMirror(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.want(0, agree(), "install", "acme/sample", "--set", "base_url=http://sample.localhost:1")
+}
+
+// gitInit makes an empty repository.
+func (h *home) gitInit(name string) {
+	h.t.Helper()
+	if out, err := h.command(h.t.Context(), "git", "init", "--quiet", "--bare", name).CombinedOutput(); err != nil {
+		h.t.Fatalf("git init: %v: %s", err, out)
+	}
 }
