@@ -61,7 +61,7 @@ func (q *Questions) Ask(ctx context.Context, title string, lines []string, show 
 	case err := <-entry.answer:
 		return err
 	case <-ctx.Done():
-		return abi.Errorf(abi.ErrConfirmationDenied, "confirm", "nobody answered: %w", ctx.Err())
+		return abi.Errorf(abi.ErrConfirmationDenied, "", "nobody answered: %w", ctx.Err())
 	}
 }
 
@@ -72,11 +72,11 @@ func (q *Questions) Answer(id, code string) error {
 	defer q.mu.Unlock()
 	entry, ok := q.open[id]
 	if !ok {
-		return abi.Errorf(abi.ErrNotFound, "confirm", "no question %q is open", id)
+		return abi.Errorf(abi.ErrNotFound, "", "no question %q is open", id)
 	}
 	if code == "" {
 		delete(q.open, id)
-		entry.answer <- abi.Errorf(abi.ErrConfirmationDenied, "confirm", "it was refused")
+		entry.answer <- abi.Errorf(abi.ErrConfirmationDenied, "", "it was refused")
 		return nil
 	}
 	if subtle.ConstantTimeCompare([]byte(code), []byte(entry.code)) == 1 {
@@ -86,9 +86,9 @@ func (q *Questions) Answer(id, code string) error {
 	}
 	if entry.attempts++; entry.attempts >= maxAttempts {
 		delete(q.open, id)
-		entry.answer <- abi.Errorf(abi.ErrConfirmationDenied, "confirm", "the code was wrong %d times", maxAttempts)
+		entry.answer <- abi.Errorf(abi.ErrConfirmationDenied, "", "the code was wrong %d times", maxAttempts)
 	}
-	return abi.Errorf(abi.ErrConfirmationDenied, "confirm", "code %q is wrong", code)
+	return abi.Errorf(abi.ErrConfirmationDenied, "", "code %q is wrong", code)
 }
 
 // shortCode is what a person retypes: five letters and digits that can't be

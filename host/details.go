@@ -3,6 +3,7 @@ package host
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -118,6 +119,9 @@ func (h *Host) Details(ctx context.Context, name string, progress func(string)) 
 		h.fetchForSearch(ctx, progress)
 	}
 	if ref, err = h.opts.Registry.Complete(ctx, ref); err != nil {
+		if e, ok := errors.AsType[*abi.Error](err); ok { // whoever asks about a plugin asks again
+			err = e.WithHint("%s", strings.ReplaceAll(e.Hint, "drawbridge install ", "drawbridge info "))
+		}
 		return PluginDetails{}, err
 	}
 	d, err := h.opts.Registry.Details(ctx, ref)

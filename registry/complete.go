@@ -39,7 +39,7 @@ func (c *Client) Complete(ctx context.Context, ref Ref) (Ref, error) {
 		return Ref{}, err
 	}
 	if len(l.found) == 0 {
-		return Ref{}, abi.Errorf(abi.ErrNotFound, "", "no registry has a plugin that is called %q", ref.Name).
+		return Ref{}, abi.Errorf(abi.ErrNotFound, "", "no registry has a plugin that is called %q%s", ref.Name, c.nearTo(ctx, ref.Registry, ref.Name)).
 			WithHint("drawbridge search %s", ref.Name)
 	}
 	full, err := ParseRef(l.found[0])
@@ -119,7 +119,7 @@ func (c *Client) Named(name string) (Entry, error) {
 	}
 	switch {
 	case len(found) == 0:
-		return Entry{}, notInstalled(name)
+		return Entry{}, lock.missing(name)
 	case len(found) > 1:
 		return Entry{}, abi.Errorf(abi.ErrInvalidArgs, "", "%q may be %q or %q", name, found[0].Plugin(), found[1].Plugin()).
 			WithHint("the same command with one of these names")

@@ -20,7 +20,7 @@ func refuseFor(cause error, reason abi.Reason, fprs []signing.Fingerprint, forma
 	if names := nameKeys(msg, fprs); names != "" {
 		msg += " (key " + names + ")"
 	}
-	return &abi.Error{Code: abi.ErrUntrusted, Reason: reason, Op: "verify", Msg: msg, Err: cause}
+	return &abi.Error{Code: abi.ErrUntrusted, Reason: reason, Msg: msg, Err: cause}
 }
 
 // nameKeys lists the fingerprints that msg doesn't name yet.

@@ -38,7 +38,7 @@ func (c *Client) Inspect(ctx context.Context, plugins ...string) ([]Inspected, e
 	}
 	for _, p := range plugins {
 		if lock.find(p) == nil {
-			return nil, notInstalled(p)
+			return nil, lock.missing(p)
 		}
 	}
 	list := []Inspected{}

@@ -399,6 +399,11 @@ func (c *Client) Installed() ([]Entry, error) {
 	return slices.Clone(lock.Plugins), nil
 }
 
-func notInstalled(plugin string) error {
-	return abi.Errorf(abi.ErrNotFound, "", "plugin %q isn't installed", plugin).WithHint("drawbridge list")
+// missing is the error for a plugin that isn't installed.
+func (l *Lock) missing(plugin string) error {
+	names := make([]string, len(l.Plugins))
+	for i, e := range l.Plugins {
+		names[i] = e.Plugin()
+	}
+	return abi.Errorf(abi.ErrNotFound, "", "plugin %q isn't installed%s", plugin, didYouMean(plugin, names)).WithHint("drawbridge list")
 }

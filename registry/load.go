@@ -29,7 +29,7 @@ func (c *Client) Load(plugin string) (Loaded, error) {
 	}
 	e := lock.find(plugin)
 	if e == nil {
-		return Loaded{}, notInstalled(plugin)
+		return Loaded{}, lock.missing(plugin)
 	}
 	l, err := c.load(*e)
 	if err != nil {

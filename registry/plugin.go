@@ -15,7 +15,8 @@ func (c *catalog) index(ref Ref) (*Index, error) {
 	path := indexPath(ref.Namespace, ref.Name)
 	data, err := c.read(path)
 	if errors.Is(err, abi.ErrNotFound) {
-		return nil, abi.Errorf(abi.ErrNotFound, "", "registry %q has no plugin %q", c.root.Registry, ref.Plugin())
+		return nil, abi.Errorf(abi.ErrNotFound, "", "registry %q has no plugin %q%s", c.root.Registry, ref.Plugin(),
+			didYouMean(ref.Plugin(), pluginsOf(c.snapshot.Files))).WithHint("drawbridge search %s", ref.Name)
 	}
 	if err != nil {
 		return nil, err

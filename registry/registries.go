@@ -258,7 +258,12 @@ func (c *Client) registryState(id string) (*state, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	return nil, "", abi.Errorf(abi.ErrNotFound, "", "no registry %q is added", id).
+	ids := []string{}
+	for _, s := range all {
+		ids = append(ids, s.Registry)
+	}
+	slices.Sort(ids)
+	return nil, "", abi.Errorf(abi.ErrNotFound, "", "no registry %q is added%s", id, didYouMean(id, ids)).
 		WithHint("drawbridge registry list")
 }
 

@@ -70,7 +70,7 @@ func (c *Client) retreat(ctx context.Context, plugin string) (*retreat, error) {
 	current := lock.find(plugin)
 	switch {
 	case current == nil:
-		return nil, notInstalled(plugin)
+		return nil, lock.missing(plugin)
 	case current.Previous == nil:
 		return nil, abi.Errorf(abi.ErrNotFound, "", "there is no version of %q to go back to", plugin).
 			WithHint("drawbridge list")
@@ -113,7 +113,7 @@ func (c *Client) Pin(plugin string, pinned bool) (Entry, error) {
 		}
 		old := lock.find(plugin)
 		if old == nil {
-			return notInstalled(plugin)
+			return lock.missing(plugin)
 		}
 		e = *old
 		e.Pinned = pinned
@@ -130,7 +130,7 @@ func (c *Client) Uninstall(plugin string) error {
 			return err
 		}
 		if lock.find(plugin) == nil {
-			return notInstalled(plugin)
+			return lock.missing(plugin)
 		}
 		if err := c.at("lock"); err != nil {
 			return err

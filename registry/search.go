@@ -128,6 +128,9 @@ func (c *Client) registryOfNew(ctx context.Context, ref Ref, lock *Lock) (string
 	if errors.Is(err, abi.ErrNotFound) && len(problems) > 0 {
 		return "", nil, errors.Join(problems...)
 	}
+	if none, ok := errors.AsType[*abi.Error](err); ok && none.Code == abi.ErrNotFound {
+		none.Msg += c.nearTo(ctx, "", ref.Plugin())
+	}
 	return id, notices, err
 }
 

@@ -35,7 +35,7 @@ func (c *Client) Updates(ctx context.Context, plugins []string) ([]Update, error
 		}
 		for _, name := range plugins {
 			if lock.find(name) == nil {
-				return notInstalled(name)
+				return lock.missing(name)
 			}
 		}
 		fetched := map[string]error{}
@@ -103,7 +103,7 @@ func (c *Client) Standing(ctx context.Context, plugin string) error {
 	}
 	e := lock.find(plugin)
 	if e == nil {
-		return notInstalled(plugin)
+		return lock.missing(plugin)
 	}
 	s, _, err := c.registryState(e.Registry)
 	if err != nil {
@@ -121,7 +121,7 @@ func (c *Client) Release(plugin string) (abi.Release, error) {
 	}
 	e := lock.find(plugin)
 	if e == nil {
-		return abi.Release{}, notInstalled(plugin)
+		return abi.Release{}, lock.missing(plugin)
 	}
 	return c.readRelease(*e)
 }

@@ -52,7 +52,12 @@ func (m *Maintainer) yank(ctx context.Context, keys Keys, what string, ref Ref, 
 // version finds a version of a plugin in its index, which the caller may change.
 func (e *edit) version(ref Ref, version string) (*Index, *Version, error) {
 	var x Index
-	if err := e.get(indexPath(ref.Namespace, ref.Name), &x); err != nil {
+	path := indexPath(ref.Namespace, ref.Name)
+	if _, ok := e.files[path]; !ok {
+		return nil, nil, abi.Errorf(abi.ErrNotFound, "", "the registry has no plugin %q%s", ref.Plugin(), didYouMean(ref.Plugin(), pluginsOf(e.files))).
+			WithHint("drawbridge registry log DIR lists what was published")
+	}
+	if err := e.get(path, &x); err != nil {
 		return nil, nil, err
 	}
 	i := slices.IndexFunc(x.Versions, func(v Version) bool { return v.Version == version })

@@ -131,7 +131,8 @@ func OpenSecretKey(armored []byte, ask Passphrase) (*SecretKey, error) {
 		}
 		defer clear(pass)
 		if err := e.DecryptPrivateKeys(pass); err != nil {
-			return nil, abi.Errorf(abi.ErrInvalidArgs, "open key", "wrong passphrase for key %q", cert.Fingerprint)
+			return nil, abi.Errorf(abi.ErrInvalidArgs, "open key", "wrong passphrase for key %q", cert.Fingerprint).
+				WithHint("the same command again; a passphrase that is lost can't be found: drawbridge key new makes another key")
 		}
 	}
 	return &SecretKey{entity: e, certificate: cert}, nil

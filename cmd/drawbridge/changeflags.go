@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -55,13 +56,22 @@ func (c *changeFlags) do(ctx context.Context, a *app, dir, done string, change f
 		}
 		row(w, done)
 	})
+	if out.Pending == nil || out.Pending.Complete {
+		a.nextPush(dir)
+	}
 	return nil
 }
+
+// nextPush says what brings a change of a registry to its users.
+func (a *app) nextPush(dir string) { a.note("next: drawbridge registry push %s URL", platform.ShellQuote(dir)) }
+
+// placeOfDir is where a hint wants the registry's directory.
+var placeOfDir = regexp.MustCompile(`\b(drawbridge registry [a-z-]+) DIR\b`)
 
 // inRegistry is err with the registry's directory in its hint, which doesn't know it.
 func inRegistry(err error, dir string) error {
 	if e, ok := errors.AsType[*abi.Error](err); ok {
-		e.Hint = strings.Replace(e.Hint, "add-publisher DIR ", "add-publisher "+platform.ShellQuote(dir)+" ", 1)
+		e.Hint = placeOfDir.ReplaceAllString(e.Hint, "$1 "+strings.ReplaceAll(platform.ShellQuote(dir), "$", "$$"))
 	}
 	return err
 }

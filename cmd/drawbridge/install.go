@@ -20,12 +20,13 @@ func (a *app) installCmd() *cobra.Command {
 		Short: "install a plugin from a trusted registry, after showing what it may do",
 		Long: `Installs a plugin, or another version of one that is installed, after a person at
 the terminal has agreed to what it may do. What is installed and may do no more
-than before is not asked about.
+than before is not asked about. An older version than the installed one is refused:
+drawbridge rollback goes back.
 
 The namespace, and the registry, can be left out where only one plugin is meant; a
 plugin is never taken from a registry because another one has none. VERSION is one
-version, or a constraint such as "~> 1.2"; CHANNEL is stable or beta, and is what
-updates follow from then on.`,
+version, a constraint such as "~> 1.2", or latest; CHANNEL is stable or beta, and is
+what updates follow from then on.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			settings, err := parseSettings(set)
@@ -35,10 +36,14 @@ updates follow from then on.`,
 			if err != nil {
 				return err
 			}
-			var res host.PluginInfo
-			if err := a.call(cmd.Context(), "plugins.install", control.PluginParams{Ref: args[0], Settings: settings}, &res); err != nil {
+			before := a.listed(cmd)
+			var res installedResult
+			if err := a.call(cmd.Context(), "plugins.install", control.PluginParams{Ref: args[0], Settings: settings}, &res.PluginInfo); err != nil {
 				return err
 			}
+			res.Unchanged = len(settings) == 0 && slices.ContainsFunc(before, func(p host.PluginInfo) bool {
+				return p.Error == nil && p.Name == res.Name && p.Version == res.Version && p.Channel == res.Channel
+			})
 			var how []host.ConnectorHealth
 			for _, p := range a.listed(cmd) {
 				if p.Name == res.Name {
@@ -46,7 +51,11 @@ updates follow from then on.`,
 				}
 			}
 			a.show(res, func(w io.Writer) {
-				fmt.Fprintf(w, "installed %s@%s, signed by %s\n", res.Name, res.Version, res.Signer)
+				if res.Unchanged {
+					fmt.Fprintf(w, "%s@%s is installed already, and follows the channel %s\n", res.Name, res.Version, res.Channel)
+				} else {
+					fmt.Fprintf(w, "installed %s@%s, signed by %s\n", res.Name, res.Version, res.Signer)
+				}
 				for _, c := range res.Connectors {
 					if slices.ContainsFunc(how, func(h host.ConnectorHealth) bool { return h.Connector == c && h.State == "ok" }) {
 						continue // somebody is signed in

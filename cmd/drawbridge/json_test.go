@@ -31,7 +31,7 @@ func results() map[string]any {
 		"clients add": control.NewClient{}, "clients list": clientsResult{}, "clients may-ask": control.NewClient{}, "clients may-ask --off": mayAskResult{},
 		"clients revoke": clientRemovedResult{}, "completion": scriptResult{},
 		"connector build": builtResult{}, "connector propose": registry.Proposal{}, "connector publish": changed{}, "connector sign": signedResult{},
-		"doctor": doctorResult{}, "info": host.PluginDetails{}, "install": host.PluginInfo{},
+		"doctor": doctorResult{}, "info": host.PluginDetails{}, "install": installedResult{},
 		"key export": exportedKey{}, "key import": keysResult{}, "key list": keysResult{}, "key new": newKeyResult{}, "key remove": keyRemovedResult{},
 		"key renew": keyResult{}, "key show": keyResult{}, "key verify": keyVerdict{},
 		"list": pluginsResult{}, "lock export": exported{}, "login": loginResult{}, "logout": logoutResult{}, "logs": logsResult{}, "man": manualResult{},

@@ -134,6 +134,9 @@ func (a *app) showRefreshed(ctx context.Context, m *registry.Maintainer, dir str
 		}
 		row(w, fmt.Sprintf("%s %s: version %d, good until %s", dir, state, now.Version, moment(now.Expires.Time)))
 	})
+	if done {
+		a.nextPush(dir)
+	}
 	if time.Until(root.Expires.Time) < rootNotice {
 		a.note("the root expires at %s, and then nothing is installed any more: drawbridge registry rotate %s", root.Expires.Local().Format("2006-01-02"), dir)
 	}
@@ -158,13 +161,9 @@ func (a *app) connectorPublishCmd() *cobra.Command {
 				return err
 			}
 			done := fmt.Sprintf("published %s/%s@%s (%s) into %s", rel.Namespace, rel.Name, rel.Version, s.Channel, dir)
-			err = c.do(cmd.Context(), a, dir, done, func(m *registry.Maintainer, keys registry.Keys) error {
+			return c.do(cmd.Context(), a, dir, done, func(m *registry.Maintainer, keys registry.Keys) error {
 				return m.Publish(cmd.Context(), keys, s)
 			})
-			if err == nil && !c.partial {
-				a.note("next: drawbridge registry push %s URL", dir)
-			}
-			return err
 		},
 	}
 	cmd.Flags().StringVar(&dir, "registry", "", "directory of the registry's bare repository")

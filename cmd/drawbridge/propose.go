@@ -123,7 +123,7 @@ func (a *app) accept(ctx context.Context, f *acceptance, args []string) error {
 		return err
 	}
 	if report.Verdict != registry.VerdictAccepted {
-		a.show(report, func(w io.Writer) { printCheck(w, report) })
+		a.show(report, func(w io.Writer) { printVerdict(w, report) })
 		return fmt.Errorf("%w: %w", errSaid, abi.ErrUntrusted)
 	}
 	if report.Snapshot != 0 && len(report.Changes) > 0 {
@@ -135,7 +135,7 @@ func (a *app) accept(ctx context.Context, f *acceptance, args []string) error {
 			WithHint("drawbridge registry accept %s propose/NAMESPACE/NAME/VERSION, or with --from FORK", args[0])
 	}
 	if !a.json {
-		printCheck(a.stderr, report) // what is about to be signed, before the passphrase
+		printCheck(a.stderr, report, "checked, to be taken in") // what is about to be signed, before the passphrase
 	}
 	accepted.Ref, accepted.On = report.Commit, report.Base // and nothing that came since
 	names := make([]string, len(report.Proposed))

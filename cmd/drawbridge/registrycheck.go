@@ -89,7 +89,7 @@ func (a *app) check(ctx context.Context, o registry.CheckOptions) error {
 	if err != nil {
 		return err
 	}
-	a.show(r, func(w io.Writer) { printCheck(w, r) })
+	a.show(r, func(w io.Writer) { printVerdict(w, r) })
 	if r.Verdict != registry.VerdictAccepted {
 		return errors.Join(errSaid, abi.ErrUntrusted)
 	}
@@ -119,14 +119,18 @@ func (a *app) checkReport(ctx context.Context, o registry.CheckOptions) (r *regi
 		return host.CheckModule(rel, compiled)
 	}
 	r, err = registry.Check(ctx, o)
+	err = inRegistry(err, o.Source)
 	if box != nil {
 		err = errors.Join(err, box.Close())
 	}
 	return r, err
 }
 
-func printCheck(w io.Writer, r *registry.CheckReport) {
-	row(w, fmt.Sprintf("%sed: commit %s of registry %s, against %s", r.Verdict, short(r.Commit), r.Registry, short(r.Base)))
+func printVerdict(w io.Writer, r *registry.CheckReport) { printCheck(w, r, string(r.Verdict)+"ed") }
+
+// printCheck prints a report under a heading that says what it is for.
+func printCheck(w io.Writer, r *registry.CheckReport, heading string) {
+	row(w, fmt.Sprintf("%s: commit %s of registry %s, against %s", heading, short(r.Commit), r.Registry, short(r.Base)))
 	for _, p := range r.Problems {
 		row(w, fmt.Sprintf("  REFUSED %s: %s: %s", p.Path, p.Code, p.Message))
 	}

@@ -187,6 +187,13 @@ type changed struct {
 	Pending *registry.PendingChange `json:"pending,omitempty"` // not in force yet
 }
 
+// An installedResult is the plugin that install was asked for.
+type installedResult struct {
+	host.PluginInfo
+
+	Unchanged bool `json:"unchanged,omitempty"` // it was there already, just so
+}
+
 type pushedResult struct {
 	Dir string `json:"dir"`
 	URL string `json:"url"`

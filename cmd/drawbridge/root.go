@@ -109,6 +109,9 @@ func usageErrors(c *cobra.Command) {
 
 // subcommandOnly is what a command does that only has subcommands.
 func subcommandOnly(cmd *cobra.Command, args []string) error {
+	if wanted, _ := cmd.Flags().GetBool("json"); len(args) == 0 && wanted {
+		return usageError{error: fmt.Errorf("%s needs a subcommand", cmd.CommandPath()), command: cmd.CommandPath()}
+	}
 	if len(args) == 0 {
 		return cmd.Help()
 	}

@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/drawbridge-mcp/drawbridge/abi"
+	"github.com/drawbridge-mcp/drawbridge/host/platform"
 	"github.com/drawbridge-mcp/drawbridge/registry"
 	"github.com/drawbridge-mcp/drawbridge/signing"
 )
@@ -57,7 +59,11 @@ func readCertificate(path, fingerprint string) (signing.Certificate, error) {
 	if err != nil {
 		return signing.Certificate{}, err
 	}
-	return signing.ReadCertificate(file, fpr)
+	cert, err := signing.ReadCertificate(file, fpr)
+	if e, ok := errors.AsType[*abi.Error](err); ok && e.Hint == "" {
+		err = e.WithHint("ask the key's owner which file drawbridge key export wrote, and for its fingerprint: %s is not it", platform.ShellQuote(path))
+	}
+	return cert, err
 }
 
 func (a *app) registryRotateCmd() *cobra.Command {
@@ -144,6 +150,9 @@ func (a *app) registrySignCmd() *cobra.Command {
 				return err
 			}
 			a.show(pendingResult{args[0], &p}, func(w io.Writer) { printPending(w, args[0], p) })
+			if p.Complete {
+				a.nextPush(args[0])
+			}
 			return nil
 		},
 	}

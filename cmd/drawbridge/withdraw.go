@@ -59,6 +59,7 @@ func (a *app) planRevocation(ctx context.Context, dir string, rev registry.Revoc
 		return registry.RevocationPlan{}, err
 	}
 	plan, err := m.PlanRevocation(ctx, rev)
+	err = inRegistry(err, dir)
 	if len(plan.Stops) > 0 {
 		a.note("this stops other versions too: %s", strings.Join(plan.Stops, ", "))
 	}

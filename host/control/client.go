@@ -137,7 +137,7 @@ func (c *Client) answer(ctx context.Context, q host.Question) error {
 
 // NeedsPerson is the error of a question that nobody is there to answer.
 func NeedsPerson(title string) error {
-	return abi.Errorf(abi.ErrConfirmationDenied, "confirm", "%q needs a person at a terminal, and standard input is none", title).
+	return abi.Errorf(abi.ErrConfirmationDenied, "", "%q needs a person at a terminal, and standard input is none", title).
 		WithHint("the same command, typed in a terminal")
 }
 
