@@ -192,6 +192,11 @@ func TestOffersAreVerified(t *testing.T) {
 				if err != nil || len(refused) != 1 || refused[0].Plugin != "acme/tracker" || refused[0].Reason != tt.reason {
 					t.Errorf("refused are %+v, %v; want reason %s", refused, err, tt.reason)
 				}
+				for text, want := range map[string]int{"tracker": 1, "tracker.example": 1, "jira": 0} {
+					if _, refused, err := again.Search(t.Context(), Query{Text: text}); err != nil || len(refused) != want {
+						t.Errorf("a search for %q: refused are %+v, %v; want %d", text, refused, err, want)
+					}
+				}
 				if slices.ContainsFunc(hits, func(h Hit) bool { return h.Name == "tracker" }) {
 					t.Errorf("it is offered: %+v", hits)
 				}

@@ -49,7 +49,7 @@ const (
 const maxQuery = 500
 
 // Search finds plugins in what the registries offer, the best first. What a
-// registry has and can't be offered comes beside it; the error tells of registries
+// registry has and can't be offered comes beside it if its name fits; the error tells of registries
 // that couldn't be read, while the others are searched.
 func (c *Client) Search(ctx context.Context, q Query) ([]Hit, []Refused, error) {
 	if len(q.Text) > maxQuery || len(q.Host) > maxQuery || len(q.Tool) > maxQuery {
@@ -68,7 +68,7 @@ func (c *Client) Search(ctx context.Context, q Query) ([]Hit, []Refused, error) 
 	for _, r := range registries {
 		offers, bad, err := c.Offers(ctx, r.ID)
 		problems = append(problems, err)
-		refused = append(refused, bad...)
+		refused = append(refused, slices.DeleteFunc(bad, func(r Refused) bool { return !q.mayMean(r.Plugin) })...)
 		for _, o := range offers {
 			if score, ok := q.score(o); ok {
 				hits = append(hits, Hit{o, score})
@@ -79,6 +79,16 @@ func (c *Client) Search(ctx context.Context, q Query) ([]Hit, []Refused, error) 
 		return cmp.Or(cmp.Compare(b.Score, a.Score), strings.Compare(a.Name, b.Name), strings.Compare(a.Plugin(), b.Plugin()))
 	})
 	return hits, refused, errors.Join(problems...)
+}
+
+// mayMean reports whether a query may be for a plugin of which nothing is known but
+// its name ("namespace/name"), because nothing else of it is vouched for.
+func (q Query) mayMean(plugin string) bool {
+	words := strings.Fields(strings.ToLower(q.Text + " " + q.Host + " " + q.Tool))
+	_, name, _ := strings.Cut(plugin, "/")
+	return len(words) == 0 || slices.ContainsFunc(words, func(w string) bool {
+		return strings.Contains(plugin, w) || strings.Contains(w, name)
+	})
 }
 
 // score says how well an offer fits, and whether it does.

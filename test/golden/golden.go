@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/rogpeppe/go-internal/diff"
 )
 
 var update = flag.Bool("update", false, "write golden files")
@@ -28,7 +30,7 @@ func Check(tb testing.TB, path string, got []byte) []byte {
 		tb.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		tb.Errorf("%s differs; after a look, run the test with -update\n got %s\nwant %s", path, got, want)
+		tb.Errorf("%s differs; after a look, run the test with -update\n%s", path, diff.Diff(path, want, "this run", got))
 	}
 	return want
 }
