@@ -44,7 +44,8 @@ func (c *Client) isCarried(s *state) bool {
 
 // EnsureBuiltin makes the registry that the program carries one of the client's,
 // or brings it up to what this program carries. It does nothing if there is none,
-// or if the user has added another registry of that id.
+// if the user has added another registry of that id, or has removed it: then it
+// comes back as any other, by an add of its bundle.
 func (c *Client) EnsureBuiltin(ctx context.Context) error {
 	b := c.cfg.Builtin
 	if b == nil {
@@ -57,6 +58,9 @@ func (c *Client) EnsureBuiltin(ctx context.Context) error {
 		s, dir, err := c.registryState(b.ID)
 		switch {
 		case errors.Is(err, abi.ErrNotFound):
+			if gone, err := c.takenAway(b.ID); gone || err != nil {
+				return err
+			}
 			s = nil
 		case err != nil:
 			return err
@@ -79,6 +83,13 @@ func (c *Client) EnsureBuiltin(ctx context.Context) error {
 		_, err = c.fetchRegistry(ctx, dir, from, s)
 		return err
 	})
+}
+
+// takenAway reports whether a user removed the registry with an id, and it is
+// remembered.
+func (c *Client) takenAway(id string) (bool, error) {
+	all, err := c.tombstones(id)
+	return slices.ContainsFunc(all, func(t *tombstone) bool { return !t.Carried }), err
 }
 
 // dropOtherBuiltins removes what a build with another key carried, unless a plugin

@@ -335,17 +335,37 @@ func (f *fixture) wantNoOlder(c *Client) {
 	}
 }
 
-// A registry that the program carries goes and comes like every other.
+// A registry that the program carries stays away when the user removed it, and comes
+// back by an add, no older than it was.
 func TestRemovedBuiltin(t *testing.T) {
 	f := newOrigin(t, "carried")
 	first := f.carried()
 	f.publish("1.1.0")
 	c, _ := f.programWith(f.carried(), "")
 	f.must(c.EnsureBuiltin(t.Context()))
+	r, err := c.Registry("carried")
+	f.must(err)
 	f.must(c.RemoveRegistry("carried"))
+	f.must(c.EnsureBuiltin(t.Context()))
+	if list, err := c.Registries(); err != nil || len(list) != 0 {
+		t.Errorf("it came back by itself: %+v, %v", list, err)
+	}
+	_, err = c.AddRegistry(t.Context(), r.URL, r.Pinned)
+	f.must(err)
 	old, _ := f.programWith(first, c.cfg.Dir)
 	wantRefused(t, old.EnsureBuiltin(t.Context()), abi.ReasonSnapshotOlder)
 	f.must(c.EnsureBuiltin(t.Context()))
+	if r, err := c.Registry("carried"); err != nil || !r.Builtin {
+		t.Errorf("it isn't the program's: %+v, %v", r, err)
+	}
+	f.must(c.RemoveRegistry("carried"))
+	known, err := c.Remembered("carried")
+	f.must(err)
+	f.must(c.ForgetRegistry(known))
+	f.must(c.EnsureBuiltin(t.Context()))
+	if _, err := c.Registry("carried"); err != nil {
+		t.Errorf("after it was forgotten: %v", err)
+	}
 }
 
 // A team whose trust ended and is given again goes on with the versions that were

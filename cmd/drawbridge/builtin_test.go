@@ -53,6 +53,27 @@ func TestCarriedConnectors(t *testing.T) {
 	}
 }
 
+// What the program carries stays away once it was removed, and comes back by the
+// command that the removal named.
+func TestCarriedIsRemoved(t *testing.T) {
+	h := newHome(t)
+	h.publish()
+	h.carry("reg.git", h.fingerprint("key"))
+	_, msg, code := h.try("registry", "remove", "team")
+	_, back, found := strings.Cut(strings.TrimSpace(msg), "it comes back with: drawbridge ")
+	if code != 0 || !found {
+		t.Fatalf("exit code %d\n%s", code, msg)
+	}
+	h.run("stop")
+	if out := h.run("registry", "list", "--json"); !isEmpty(out) {
+		t.Errorf("registries after a start:\n%s", out)
+	}
+	h.want(0, agree(), strings.Fields(back)...)
+	if out := h.run("registry", "list"); !strings.Contains(out, "carried by this program") {
+		t.Errorf("registries:\n%s", out)
+	}
+}
+
 // A program that carries what its note doesn't name goes on without.
 func TestCarriedByAnotherKey(t *testing.T) {
 	h := newHome(t)

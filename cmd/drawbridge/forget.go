@@ -10,6 +10,7 @@ import (
 
 	"github.com/drawbridge-mcp/drawbridge/host"
 	"github.com/drawbridge-mcp/drawbridge/host/control"
+	"github.com/drawbridge-mcp/drawbridge/host/platform"
 	"github.com/drawbridge-mcp/drawbridge/registry"
 )
 
@@ -44,10 +45,21 @@ for an owner who started the registry anew.`,
 			if forget {
 				method, done = "registries.forget", "removed and forgotten"
 			}
+			var before []host.RegistryInfo
+			if err := a.call(cmd.Context(), "registries.list", struct{}{}, &before); err != nil {
+				return err
+			}
 			if err := a.call(cmd.Context(), method, control.RegistryParams{ID: args[0]}, nil); err != nil {
 				return err
 			}
 			a.show(registryRemovedResult{args[0], true, forget}, func(w io.Writer) { fmt.Fprintf(w, "registry %s %s\n", args[0], done) })
+			for _, r := range before {
+				if r.ID == args[0] && r.Builtin && forget {
+					a.note("drawbridge carries it, and brings it back when its daemon starts again; without --forget it stays away")
+				} else if r.ID == args[0] && r.Builtin {
+					a.note("drawbridge carries it; it comes back with: drawbridge registry add %s %s", platform.ShellQuote(r.URL), r.Fingerprint)
+				}
+			}
 			return nil
 		},
 	}
