@@ -67,7 +67,7 @@ func Init(ctx context.Context, dir, id string, keys Keys, clock Clock) (*Maintai
 	if _, err := create(ctx, dir, fromFile); err != nil {
 		return nil, err
 	}
-	if _, err := m.repo.run(ctx, nil, "rev-parse", "--verify", "--quiet", branch); err == nil {
+	if m.repo.hasRef(ctx, branch) {
 		return nil, abi.Errorf(abi.ErrInvalidArgs, "", "%q holds a registry already", dir)
 	}
 	e := &edit{files: map[string][]byte{}, keys: keys, now: m.clock()}
