@@ -32,7 +32,11 @@ type document interface{ check() error }
 // decode reads a metadata file strictly into v and checks it. A file that
 // differs from what v is written as is malformed: nothing can hide in spelling.
 func decode(path string, data []byte, v document) error {
-	if err := strictjson.Decode(data, v); err != nil {
+	return decodeUpTo(path, data, v, abi.MaxMetadata)
+}
+
+func decodeUpTo(path string, data []byte, v document, limit int) error {
+	if err := strictjson.Decode(data, v, strictjson.MaxBytes(limit)); err != nil {
 		return malformed(path, "%w", err)
 	}
 	again, err := canonical(v)

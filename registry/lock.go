@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
-	"github.com/drawbridge-mcp/drawbridge/abi/atomicfile"
 	"github.com/drawbridge-mcp/drawbridge/signing"
 )
 
@@ -124,29 +123,23 @@ func (l *Lock) hashes() map[string]bool {
 // readLock reads the lock file. None is an empty lock; one that is damaged is
 // refused, because guessing would undo what was pinned.
 func readLock(path string) (*Lock, error) {
-	data, err := readLimited(path, maxStateFile)
+	var l Lock
+	err := readOwn(path, &l, maxLockFile)
+	if err == nil {
+		return &l, nil
+	}
 	if isMissing(err) {
 		return &Lock{typeLock, Format, []Entry{}}, nil
 	}
-	if err != nil {
-		return nil, fmt.Errorf("reading the lock file: %w", err)
-	}
-	var l Lock
-	if err := decode(path, data, &l); err != nil {
-		if e, ok := errors.AsType[*abi.Error](err); ok {
-			e.Hint = "restore " + path + " from a copy, or remove it and install the plugins again"
-		}
+	if e, ok := errors.AsType[*abi.Error](err); ok {
+		e.Hint = "restore " + path + " from a copy, or remove it and install the plugins again"
 		return nil, err
 	}
-	return &l, nil
+	return nil, fmt.Errorf("reading the lock file: %w", err)
 }
 
 func (l *Lock) write(path string) error {
-	data, err := canonical(l)
-	if err != nil {
-		return err
-	}
-	if err := atomicfile.Write(path, data, 0o600); err != nil {
+	if err := writeOwn(path, l, maxLockFile); err != nil {
 		return fmt.Errorf("writing the lock file: %w", err)
 	}
 	return nil

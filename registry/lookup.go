@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
-	"github.com/drawbridge-mcp/drawbridge/abi/atomicfile"
 )
 
 const (
@@ -54,18 +53,10 @@ func keepNames(dir string, cat *catalog) error {
 	for _, ref := range cat.plugins() {
 		k.Names = append(k.Names, ref.Plugin())
 	}
-	data, err := canonical(k)
-	if err != nil {
-		return err
-	}
 	path := filepath.Join(dir, namesFile)
-	if len(data) > maxStateFile {
-		err = os.Remove(path)
-		if isMissing(err) {
-			err = nil
-		}
-	} else {
-		err = atomicfile.Write(path, data, 0o600)
+	err := writeOwn(path, k, maxOwnFile)
+	if errors.Is(err, abi.ErrLimitExceeded) {
+		err = notMissing(os.Remove(path))
 	}
 	if err != nil {
 		return fmt.Errorf("keeping the names in registry %q: %w", k.Registry, err)
@@ -74,13 +65,8 @@ func keepNames(dir string, cat *catalog) error {
 }
 
 func readNames(dir string) (*knownNames, error) {
-	path := filepath.Join(dir, namesFile)
-	data, err := readLimited(path, maxStateFile)
-	if err != nil {
-		return nil, err
-	}
 	var k knownNames
-	return &k, decode(path, data, &k)
+	return &k, readOwn(filepath.Join(dir, namesFile), &k, maxOwnFile)
 }
 
 // A lookup is where plugins that a name can mean were found.

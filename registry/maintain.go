@@ -67,7 +67,7 @@ func Init(ctx context.Context, dir, id string, keys Keys, clock Clock) (*Maintai
 	if _, err := create(ctx, dir, fromFile); err != nil {
 		return nil, err
 	}
-	if _, err := m.repo.run(ctx, nil, "rev-parse", "--verify", "--quiet", branch); err == nil {
+	if m.repo.hasRef(ctx, branch) {
 		return nil, abi.Errorf(abi.ErrInvalidArgs, "", "%q holds a registry already", dir)
 	}
 	e := &edit{files: map[string][]byte{}, keys: keys, now: m.clock()}
@@ -126,6 +126,9 @@ func (e *edit) put(path string, doc document) ([]byte, error) {
 		return nil, abi.Errorf(abi.ErrInvalidArgs, "", "%q would be malformed: %w", path, err)
 	}
 	data, err := canonical(doc)
+	if err == nil {
+		err = fitsIn(path, data)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -267,6 +270,9 @@ func (m *Maintainer) commit(ctx context.Context, e *edit, what string) error {
 // for. If the branch is another by now, nothing is written: what somebody else has
 // signed meanwhile, such as a revocation, would be undone.
 func (m *Maintainer) write(ctx context.Context, e *edit, ref, what string) error {
+	if err := e.fits(); err != nil {
+		return err
+	}
 	made := "refs/drawbridge/writing/" + strings.ToLower(rand.Text())
 	if _, err := m.repo.run(ctx, bytes.NewReader(e.stream(made, what)), "fast-import", "--quiet", "--date-format=raw"); err != nil {
 		return fmt.Errorf("committing: %w", err)
@@ -278,6 +284,26 @@ func (m *Maintainer) write(ctx context.Context, e *edit, ref, what string) error
 	_, _ = m.repo.run(ctx, nil, "update-ref", "-d", made)
 	return abi.Errorf(abi.ErrConfirmationRequired, "", "the registry was changed meanwhile, by another command: nothing was written: %w", err).
 		WithHint("the same command again")
+}
+
+// fits refuses a state that no client would read, nor this program again.
+func (e *edit) fits() error {
+	if len(e.files) > maxTreeFiles {
+		return abi.Errorf(abi.ErrLimitExceeded, "", "the registry would have %d files, and clients read %d: nothing was written", len(e.files), maxTreeFiles)
+	}
+	for _, path := range slices.Sorted(maps.Keys(e.files)) {
+		if err := fitsIn(path, e.files[path]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func fitsIn(path string, data []byte) error {
+	if len(data) <= abi.MaxMetadata {
+		return nil
+	}
+	return abi.Errorf(abi.ErrLimitExceeded, "", "%q would have %d bytes, and clients read %d: nothing was written", path, len(data), abi.MaxMetadata)
 }
 
 // moves makes ref, and no other, what was made, in one transaction of git's.

@@ -251,8 +251,11 @@ func rejected(stderr string) bool {
 	return false
 }
 
+// noRemoteRef is what git says of a ref that isn't there.
+const noRemoteRef = "couldn't find remote ref"
+
 // noSuchRef reports whether a fetch failed because the ref isn't there.
 func noSuchRef(err error) bool {
 	var ge *gitError
-	return errors.As(err, &ge) && strings.Contains(ge.stderr, "couldn't find remote ref")
+	return errors.As(err, &ge) && strings.Contains(ge.stderr, noRemoteRef)
 }

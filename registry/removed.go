@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
-	"github.com/drawbridge-mcp/drawbridge/abi/atomicfile"
 	"github.com/drawbridge-mcp/drawbridge/signing"
 )
 
@@ -96,12 +95,8 @@ func removedID(file string) (string, bool) {
 }
 
 func readTombstone(path string) (*tombstone, error) {
-	data, err := readLimited(path, maxStateFile)
-	if err != nil {
-		return nil, err
-	}
 	var t tombstone
-	if err := decode(path, data, &t); err != nil {
+	if err := readOwn(path, &t, maxRemovedFile); err != nil {
 		return nil, err
 	}
 	return &t, nil
@@ -153,22 +148,15 @@ func (c *Client) bury(s *state, dir string, carried bool) error {
 	if k, err := readNames(dir); err == nil && k.Registry == s.Registry {
 		t.Names = k.Names
 	}
-	data, err := canonical(t)
-	if err == nil && len(data) > maxStateFile {
-		t.Names = nil
-		data, err = canonical(t)
-	}
-	if err != nil {
-		return err
-	}
-	if len(data) > maxStateFile {
-		return abi.Errorf(abi.ErrLimitExceeded, "", "what was seen of registry %q has %d bytes, the limit is %d", s.Registry, len(data), maxStateFile).
-			WithHint("drawbridge registry remove %s --forget, at a terminal", s.Registry)
-	}
 	if err := c.at("bury"); err != nil {
 		return err
 	}
-	if err := atomicfile.Write(path, data, 0o600); err != nil {
+	err := writeOwn(path, t, maxRemovedFile)
+	if errors.Is(err, abi.ErrLimitExceeded) { // the names are what isn't needed
+		t.Names = nil
+		err = writeOwn(path, t, maxRemovedFile)
+	}
+	if err != nil {
 		return fmt.Errorf("remembering what was seen of registry %q: %w", s.Registry, err)
 	}
 	return nil

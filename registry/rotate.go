@@ -207,10 +207,10 @@ func (m *Maintainer) pending(ctx context.Context) (e, before *edit, err error) {
 	if err := m.repo.exists(); err != nil {
 		return nil, nil, err
 	}
-	if _, err := m.repo.run(ctx, nil, "rev-parse", "--verify", "--quiet", branch); err != nil {
+	if !m.repo.hasRef(ctx, branch) {
 		return nil, nil, noRegistry(m.repo.dir)
 	}
-	if _, err := m.repo.run(ctx, nil, "rev-parse", "--verify", "--quiet", pendingRef); err != nil {
+	if !m.repo.hasRef(ctx, pendingRef) {
 		return nil, nil, abi.Errorf(abi.ErrNotFound, "", "%w", ErrNothingPending).WithHint("git fetch origin drawbridge-pending:drawbridge-pending, if somebody pushed one")
 	}
 	if before, err = m.load(ctx, branch, Keys{}); err != nil {

@@ -5,10 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
-	"os"
 	"slices"
 
-	"github.com/drawbridge-mcp/drawbridge/abi/atomicfile"
 	"github.com/drawbridge-mcp/drawbridge/signing"
 )
 
@@ -113,60 +111,18 @@ func (s *state) takeRevocations(r *Revocations) error {
 // readState reads the state file of a registry. fs.ErrNotExist is in the chain of
 // the error if there is none.
 func readState(path string) (*state, error) {
-	data, err := readLimited(path, maxStateFile)
-	if err != nil {
-		return nil, err
-	}
 	var s state
-	if err := decode(path, data, &s); err != nil {
+	if err := readOwn(path, &s, maxStateFile); err != nil {
 		return nil, err
 	}
 	return &s, nil
 }
 
 func (s *state) write(path string) error {
-	data, err := canonical(s)
-	if err != nil {
-		return err
-	}
-	if err := atomicfile.Write(path, data, 0o600); err != nil {
+	if err := writeOwn(path, s, maxStateFile); err != nil {
 		return fmt.Errorf("writing the state of registry %q: %w", s.Registry, err)
 	}
 	return nil
-}
-
-// maxStateFile bounds our own files under the same limit that decode has.
-const maxStateFile = 1 << 20
-
-// readLimited reads a file of at most limit bytes.
-func readLimited(path string, limit int64) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%q isn't a plain file", path)
-	case info.Size() > limit:
-		return nil, fmt.Errorf("%q has %d bytes, the limit is %d", path, info.Size(), limit)
-	}
-	data := make([]byte, info.Size()+1)
-	n := 0
-	for n < len(data) {
-		m, err := f.Read(data[n:])
-		n += m
-		if err != nil {
-			break
-		}
-	}
-	if int64(n) != info.Size() {
-		return nil, fmt.Errorf("%q changes while it is read", path)
-	}
-	return data[:n], nil
 }
 
 func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

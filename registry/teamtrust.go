@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/drawbridge-mcp/drawbridge/abi"
-	"github.com/drawbridge-mcp/drawbridge/abi/atomicfile"
 	"github.com/drawbridge-mcp/drawbridge/signing"
 )
 
@@ -104,26 +103,19 @@ func (t *teams) find(name string) *Team {
 func (c *Client) teamsPath() string { return filepath.Join(c.cfg.Dir, "teams.json") }
 
 func (c *Client) readTeams() (*teams, error) {
-	data, err := readLimited(c.teamsPath(), maxStateFile)
-	if isMissing(err) {
+	var t teams
+	err := readOwn(c.teamsPath(), &t, maxOwnFile)
+	switch {
+	case err == nil:
+		return &t, nil
+	case isMissing(err):
 		return &teams{Type: typeTeams, Format: Format, Teams: []Team{}}, nil
 	}
-	if err != nil {
-		return nil, fmt.Errorf("reading the trusted teams: %w", err)
-	}
-	var t teams
-	if err := decode(c.teamsPath(), data, &t); err != nil {
-		return nil, err
-	}
-	return &t, nil
+	return nil, fmt.Errorf("reading the trusted teams: %w", err)
 }
 
 func (c *Client) writeTeams(t *teams) error {
-	data, err := canonical(t)
-	if err != nil {
-		return err
-	}
-	if err := atomicfile.Write(c.teamsPath(), data, 0o600); err != nil {
+	if err := writeOwn(c.teamsPath(), t, maxOwnFile); err != nil {
 		return fmt.Errorf("writing the trusted teams: %w", err)
 	}
 	return nil

@@ -79,9 +79,8 @@ func (c *Client) ActivateAll(ready []*Prepared, remove []string) error {
 		next := lock
 		var entries []Entry
 		for _, p := range ready {
-			if !reflect.DeepEqual(lock.find(p.entry.Plugin()), p.before) {
-				return abi.Errorf(abi.ErrConfirmationRequired, "install", "%q changed meanwhile: nothing was installed", p.entry.Plugin()).
-					WithHint("the same command again")
+			if err := c.unchanged(p, lock); err != nil {
+				return err
 			}
 			if _, err := c.load(p.entry); err != nil {
 				return err
@@ -93,4 +92,18 @@ func (c *Client) ActivateAll(ready []*Prepared, remove []string) error {
 		}
 		return c.enforce(next, entries...)
 	})
+}
+
+// unchanged refuses what was prepared for another lock file, or from a registry that
+// was another one, or stood elsewhere, than the one that has its id now.
+func (c *Client) unchanged(p *Prepared, lock *Lock) error {
+	s, _, err := c.registryState(p.entry.Registry)
+	if err != nil {
+		return err
+	}
+	if reflect.DeepEqual(lock.find(p.entry.Plugin()), p.before) && s.registry().sameAs(p.Review.Registry) {
+		return nil
+	}
+	return abi.Errorf(abi.ErrConfirmationRequired, "install", "%q changed meanwhile: nothing was installed", p.entry.Plugin()).
+		WithHint("the same command again")
 }

@@ -103,7 +103,13 @@ func TestActivateAllLooksAgain(t *testing.T) {
 	for name, meanwhile := range map[string]func(f *fixture){
 		"removed": func(f *fixture) { f.must(f.client.Uninstall("acme/tracker")) },
 		"pinned":  func(f *fixture) { _, err := f.client.Pin("acme/tracker", true); f.must(err) },
-		"swept":   func(f *fixture) { f.must(f.client.store().sweep(nil)) },
+		"of another owner's registry": func(f *fixture) {
+			f.must(f.client.RemoveRegistry("main"))
+			g := f.otherOwner()
+			_, err := f.client.AddRegistry(f.t.Context(), g.origin, g.owner.Fingerprint())
+			f.must(err)
+		},
+		"swept": func(f *fixture) { f.must(f.client.store().sweep(nil)) },
 		"revoked": func(f *fixture) {
 			f.revoke(Revocation{Artifacts: []string{hashOf(wasmOf("1.1.0"))}})
 			_, err := f.client.Refresh(f.t.Context(), "main")
@@ -113,9 +119,13 @@ func TestActivateAllLooksAgain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
 			f.publishWiki("1.0.0")
-			f.mustInstall(tracker)
-			f.publish("1.1.0")
-			ready := f.prepare("wiki", "tracker@1.1.0")
+			names := []string{"wiki"}
+			if !strings.HasPrefix(name, "of another") { // there nothing else may have changed
+				f.mustInstall(tracker)
+				f.publish("1.1.0")
+				names = append(names, "tracker@1.1.0")
+			}
+			ready := f.prepare(names...)
 			meanwhile(f)
 			if err := f.client.ActivateAll(ready, nil); err == nil {
 				t.Error("it was activated")
