@@ -34,20 +34,12 @@ func (c *Client) nearTo(ctx context.Context, only, name string) string {
 // sameParts is what of a name counts beside another one: all of it, or what follows
 // the last part that the other leaves out.
 func sameParts(name, beside string) string {
-	_, name, _ = cutLast(name, ":")
+	name = name[strings.LastIndex(name, ":")+1:]
 	if !strings.Contains(beside, "/") {
-		_, name, _ = cutLast(name, "/")
+		name = name[strings.LastIndex(name, "/")+1:]
 	}
 	const longest = 200 // a name has a limit of its own; this one is as typed
 	return name[:min(len(name), longest)]
-}
-
-// cutLast cuts at the last separator; what follows is all of s if there is none.
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return "", s, false
 }
 
 // pluginsOf lists the plugins of which there is an index among some files.

@@ -27,6 +27,9 @@ func TestMain(m *testing.M) {
 		case "host":
 			playHost(os.Args[2])
 			return
+		case "walled":
+			playWalled(os.Args[2:])
+			return
 		case "probe":
 			playProbe()
 			return

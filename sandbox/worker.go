@@ -54,7 +54,7 @@ func (w *guestWorker) run() error {
 		return err
 	}
 	w.lim = w.told.fromHost()
-	if err := confineSelf(w.told); err != nil {
+	if err := w.confine(); err != nil {
 		return fmt.Errorf("limiting the worker: %w", err)
 	}
 	if w.told.DataBytes > 0 {
@@ -67,6 +67,9 @@ func (w *guestWorker) run() error {
 	if w.eng, err = newEngine(w.told, module, w); err != nil {
 		return w.fail(abi.ErrUntrusted, err)
 	}
+	if err := confineLoaded(); err != nil {
+		return fmt.Errorf("limiting the worker: %w", err)
+	}
 	if err := writeFrame(w.out, frame{kind: kindCompiled}); err != nil {
 		return err
 	}
@@ -74,6 +77,17 @@ func (w *guestWorker) run() error {
 		return err
 	}
 	return w.serve()
+}
+
+// confine gives up what a worker doesn't need, for good, before it reads the module.
+func (w *guestWorker) confine() error {
+	if err := confineSelf(w.told); err != nil {
+		return err
+	}
+	if err := confineFiles(w.told); err != nil {
+		return err
+	}
+	return confineCalls()
 }
 
 // serve makes an instance, offers it, and uses it once.

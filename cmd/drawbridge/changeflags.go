@@ -63,7 +63,9 @@ func (c *changeFlags) do(ctx context.Context, a *app, dir, done string, change f
 }
 
 // nextPush says what brings a change of a registry to its users.
-func (a *app) nextPush(dir string) { a.note("next: drawbridge registry push %s URL", platform.ShellQuote(dir)) }
+func (a *app) nextPush(dir string) {
+	a.note("next: drawbridge registry push %s URL", platform.ShellQuote(dir))
+}
 
 // placeOfDir is where a hint wants the registry's directory.
 var placeOfDir = regexp.MustCompile(`\b(drawbridge registry [a-z-]+) DIR\b`)

@@ -18,6 +18,7 @@ import (
 	"github.com/drawbridge-mcp/drawbridge/host/browser"
 	"github.com/drawbridge-mcp/drawbridge/host/control"
 	"github.com/drawbridge-mcp/drawbridge/host/platform"
+	"github.com/drawbridge-mcp/drawbridge/sandbox"
 )
 
 // A finding is one thing that doctor looked at.
@@ -125,8 +126,14 @@ func verdict(check, detail string, err error) finding {
 
 func checkSystem() finding {
 	detail := runtime.GOOS + "/" + runtime.GOARCH
-	if runtime.GOOS != "linux" {
-		detail += ": a connector's process has no memory or CPU limit of the system's own here, only the deadline"
+	has, lacks := sandbox.Confinement()
+	switch {
+	case runtime.GOOS != "linux":
+		detail += ": a connector's process has no memory or CPU limit of the system's own here, only the deadline, and nothing of the system's keeps it from files and the network but WebAssembly"
+	case len(lacks) > 0:
+		detail += ": this kernel has no " + strings.Join(lacks, " and no ") + " to keep a connector's process from files and the network, if it broke out of WebAssembly"
+	default:
+		detail += ": connectors' processes are confined by " + strings.Join(has, " and ")
 	}
 	return verdict("system", detail, nil)
 }

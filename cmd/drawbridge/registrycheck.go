@@ -126,7 +126,7 @@ func (a *app) checkReport(ctx context.Context, o registry.CheckOptions) (r *regi
 	return r, err
 }
 
-func printVerdict(w io.Writer, r *registry.CheckReport) { printCheck(w, r, string(r.Verdict)+"ed") }
+func printVerdict(w io.Writer, r *registry.CheckReport) { printCheck(w, r, r.Verdict+"ed") }
 
 // printCheck prints a report under a heading that says what it is for.
 func printCheck(w io.Writer, r *registry.CheckReport, heading string) {

@@ -26,7 +26,7 @@ var allowed = []struct{ pkg, imports string }{
 	{"signing", "abi/* github.com/ProtonMail/go-crypto"},
 	{"signing/gpg", "abi/* signing"},
 	{"registry", "abi/* signing github.com/hashicorp/go-version golang.org/x/sys"},
-	{"sandbox", "abi/* github.com/extism/go-sdk github.com/tetratelabs/wazero golang.org/x/sys"},
+	{"sandbox", "abi/* github.com/extism/go-sdk github.com/tetratelabs/wazero golang.org/x/sys github.com/landlock-lsm/go-landlock github.com/elastic/go-seccomp-bpf"},
 	{"host/platform", "abi/* golang.org/x/sys"},
 	{"host/logfile", "abi/* host/platform"},
 	{"signing/keyring", "abi/* signing host/platform"},
