@@ -16,6 +16,7 @@ import (
 // where it was made; a machine with that program follows it from wherever the others
 // are fetched.
 func TestTeamLockOfWhatIsCarried(t *testing.T) {
+	t.Parallel()
 	f := newOrigin(t, "carried")
 	b := f.carried()
 	lead, _ := f.programWith(b, "")
@@ -68,6 +69,7 @@ func TestTeamLockOfWhatIsCarried(t *testing.T) {
 // A dry run says what the run would fail of: no mirror, another registry there, or
 // nobody who answers.
 func TestCheckRegistryLikeTheRun(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	l, err := f.client.DraftTeamLock(t.Context(), "support", 1, nil)
 	f.must(err)
@@ -100,6 +102,7 @@ func TestCheckRegistryLikeTheRun(t *testing.T) {
 
 // What every machine would refuse is in no lock file.
 func TestTeamLockOfWhatIsRevoked(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.mustInstall(tracker)
 	f.publish("1.1.0")

@@ -177,6 +177,7 @@ func TestBesideTheNextSnapshotAccepted(t *testing.T) {
 
 // Whoever pinned any of the owners goes on to be served.
 func TestEveryOwnersPinHolds(t *testing.T) {
+	t.Parallel()
 	p := newProposing(t)
 	both := Keys{[]Signer{p.owner, p.owner2}, p.keys.Snapshot, p.keys.Revocation}
 	p.must(p.m.ChangeRoles(t.Context(), both, RoleChange{Owner: RoleEdit{Add: certs(p.owner2), Threshold: 1}}))
@@ -266,6 +267,7 @@ func (m *Maintainer) must(t *testing.T, args ...string) {
 
 // The branch in force has all of its modules looked at, however they are named.
 func TestEveryModuleOfTheBranchInForce(t *testing.T) {
+	t.Parallel()
 	f := newOrigin(t, "main")
 	var all []Submission
 	for _, v := range []string{"1.1.0", "1.2.0", "1.3.0", "1.4.0"} {
@@ -302,6 +304,7 @@ func TestEveryModuleOfTheBranchInForce(t *testing.T) {
 // What a key's owner revoked stays so: an older copy of the certificate passes neither
 // the check nor a second owner.
 func TestACertificatesRevocationStays(t *testing.T) {
+	t.Parallel()
 	pass := func(signing.Fingerprint) ([]byte, error) { return []byte("passphrase"), nil }
 	armored, err := signing.GenerateKey("author", epoch, pass)
 	if err != nil {

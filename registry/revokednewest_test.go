@@ -12,6 +12,7 @@ import (
 // A version that is revoked is passed over like one that is yanked: those below it
 // are still to be had. Nobody gets it, and nobody is taken down without a word.
 func TestNewestIsRevoked(t *testing.T) {
+	t.Parallel()
 	for name, artifact := range map[string]func(f *fixture) string{
 		"module":  func(*fixture) string { return hashOf(wasmOf("1.1.0")) },
 		"release": func(f *fixture) string { return hashOf(f.files()[releasePath("acme", "tracker", "1.1.0")]) },
@@ -59,6 +60,7 @@ func TestNewestIsRevoked(t *testing.T) {
 
 // A revoked key takes what it signed away, and nothing that another one signed.
 func TestNewestIsByARevokedKey(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	author := f.newAuthor()
 	f.must(f.publishAt(author, "1.1.0", 48*time.Hour))
