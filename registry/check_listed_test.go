@@ -344,3 +344,33 @@ func TestACertificatesRevocationStays(t *testing.T) {
 	_, err = p.m.Sign(t.Context(), Keys{Revocation: []Signer{p.owner2}}, p.shown())
 	wantRefused(t, err, abi.ReasonKeyRevoked, author)
 }
+
+// A base whose releases aren't signed any more is no state to build on: a proposal on
+// top of it is refused with the reason, though it changes nothing about them.
+func TestBaseWithABrokenSignature(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		breaks func(f *fixture, m map[string][]byte)
+		code   string
+	}{
+		"gone":           {func(_ *fixture, m map[string][]byte) { delete(m, releaseFile+".asc") }, "unsigned"},
+		"of other bytes": {func(_ *fixture, m map[string][]byte) { m[releaseFile+".asc"] = m[spaceFile+".asc"] }, "unknown_key"},
+		"a stranger's": {func(f *fixture, m map[string][]byte) {
+			sig, err := f.mallory.Sign(m[releaseFile], f.now)
+			f.must(err)
+			m[releaseFile+".asc"] = sig
+		}, "unknown_key"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newProposing(t)
+			proposal := p.propose("1.1.0", p.publisher)
+			wantAccepted(t, p.check(proposal.Branch))
+			f := p.fixture
+			f.tamper(func(m map[string][]byte) { c.breaks(f, m) })
+			p.it.must(t, "-c", "protocol.file.allow=always", "fetch", "--quiet", p.origin, "+refs/heads/main:refs/heads/main")
+			proposal = p.propose("1.1.0", p.publisher)
+			wantProblem(t, p.check(proposal.Branch), c.code, releaseFile)
+		})
+	}
+}
