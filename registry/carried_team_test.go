@@ -120,3 +120,25 @@ func TestTeamLockOfWhatIsRevoked(t *testing.T) {
 		t.Errorf("once it is mended: %+v, %v", l, err)
 	}
 }
+
+// A lock file can give a registry the path of what a program carries, and doesn't make
+// it one that goes with the next program.
+func TestPathOfABundleIsNoBundle(t *testing.T) {
+	t.Parallel()
+	f := newOrigin(t, "carried")
+	c, _ := f.programWith(f.carried(), "")
+	f.must(c.EnsureBuiltin(t.Context()))
+	other := newOrigin(t, "other")
+	posing := TeamRegistry{"other", filepath.Join(c.cfg.Dir, "builtin", "next.bundle"), other.owner.Fingerprint()}
+	f.must(c.EnsureRegistry(WithMirrors(t.Context(), other.origin), posing))
+	if _, err := c.Refresh(t.Context(), "other"); !errors.Is(err, abi.ErrForbidden) {
+		t.Errorf("it has no address here: %v", err)
+	}
+	next := newOrigin(t, "next")
+	c, _ = next.programWith(next.carried(), c.cfg.Dir)
+	f.must(c.EnsureBuiltin(t.Context()))
+	list, err := c.Registries()
+	if err != nil || len(list) != 2 || list[0].ID != "next" || list[1].ID != "other" {
+		t.Errorf("registries %+v, %v", list, err)
+	}
+}
