@@ -8,6 +8,7 @@ import (
 
 // What arrives does not have its form.
 func TestAttacksOnForm(t *testing.T) {
+	t.Parallel()
 	runAttacks(t, map[string]attack{
 		"file below the deepest folder": {
 			func(f *fixture) {

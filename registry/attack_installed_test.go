@@ -15,6 +15,7 @@ import (
 // What is installed goes on when its registry turns bad, except where it is what
 // was revoked.
 func TestInstalledGoesOn(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.mustInstall(tracker)
 	f.now = f.now.Add(snapshotLife)
@@ -30,6 +31,7 @@ func TestInstalledGoesOn(t *testing.T) {
 }
 
 func TestRevokedAfterInstall(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		what   func(f *fixture) Revocation
 		reason abi.Reason
@@ -61,6 +63,7 @@ func TestRevokedAfterInstall(t *testing.T) {
 }
 
 func TestDowngrade(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.publish("1.1.0")
 	f.mustInstall(tracker)
@@ -77,6 +80,7 @@ func TestDowngrade(t *testing.T) {
 }
 
 func TestInstalledVersionChangesItsBytes(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.mustInstall(tracker)
 	r := f.releaseOf("1.0.0")
@@ -88,6 +92,7 @@ func TestInstalledVersionChangesItsBytes(t *testing.T) {
 }
 
 func TestTamperedAfterInstall(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(f *fixture, e Entry){
 		"module":         func(f *fixture, e Entry) { f.damage(e.Module.SHA256 + extModule) },
 		"release":        func(f *fixture, e Entry) { f.damage(e.Release.SHA256 + extRelease) },
@@ -113,6 +118,7 @@ func TestTamperedAfterInstall(t *testing.T) {
 }
 
 func TestBadLock(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.mustInstall(tracker)
 	good, err := os.ReadFile(f.client.lockPath())
@@ -146,6 +152,7 @@ func TestBadLock(t *testing.T) {
 // A failure before any step leaves the version that was active, and the next try
 // succeeds.
 func TestInterruptedInstall(t *testing.T) {
+	t.Parallel()
 	for _, step := range []string{"state", "verified", "module", "release", "lock"} {
 		t.Run(step, func(t *testing.T) {
 			f := newFixture(t)
@@ -174,6 +181,7 @@ func TestInterruptedInstall(t *testing.T) {
 
 // Tidying up comes after the change and doesn't undo it.
 func TestInterruptedSweep(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	warned := false
 	f.client.cfg.Events.Warning = func(string, string) { warned = true }
@@ -193,6 +201,7 @@ func TestInterruptedSweep(t *testing.T) {
 // What is fetched after a person's yes is what they said yes to, whatever stands
 // under the module's ref by then.
 func TestModuleSwappedWhileAPersonReads(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	swap := f.swapArtifact
 	_, err := f.client.Install(t.Context(), tracker, InstallOptions{Consent: func(context.Context, Review) error {
@@ -206,6 +215,7 @@ func TestModuleSwappedWhileAPersonReads(t *testing.T) {
 // What somebody put into the store under the right name counts for nothing: it is
 // replaced at the install, and refused at a load.
 func TestPlantedInTheStore(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	s := f.client.store()
 	f.must(os.MkdirAll(s.dir, 0o700))
@@ -224,6 +234,7 @@ func TestPlantedInTheStore(t *testing.T) {
 // Between the check and the use there is nothing to change: the bytes that were
 // hashed are the bytes that Load returns.
 func TestChangedAfterLoad(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	e := f.mustInstall(tracker)
 	l, err := f.client.Load("acme/tracker")

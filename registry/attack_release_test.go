@@ -10,6 +10,7 @@ import (
 
 // A release, its module or its publisher is not what it says.
 func TestAttacksOnRelease(t *testing.T) {
+	t.Parallel()
 	runAttacks(t, map[string]attack{
 		"unsigned release": {
 			func(f *fixture) { f.tamper(func(m map[string][]byte) { delete(m, releaseFile+".asc") }) },

@@ -10,6 +10,7 @@ import (
 
 // Something is revoked, or a revocation is kept back.
 func TestAttacksOnRevocation(t *testing.T) {
+	t.Parallel()
 	runAttacks(t, map[string]attack{
 		"unsigned revocations": {
 			func(f *fixture) { f.tamper(func(m map[string][]byte) { delete(m, "revocations.json.asc") }) },

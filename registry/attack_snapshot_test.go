@@ -10,6 +10,7 @@ import (
 
 // The snapshot, the root or a namespace is not what the roles signed, or not the newest.
 func TestAttacksOnSnapshot(t *testing.T) {
+	t.Parallel()
 	runAttacks(t, map[string]attack{
 		"unsigned snapshot": {
 			func(f *fixture) { f.tamper(func(m map[string][]byte) { delete(m, "snapshot.json.asc") }) },

@@ -151,6 +151,7 @@ func (f *fixture) swapArtifact(data []byte) {
 }
 
 func TestNotPinned(t *testing.T) {
+	t.Parallel()
 	f := newOrigin(t, "main")
 	c := f.newClient()
 	for name, key := range map[string]*signing.SecretKey{"a stranger's key": f.mallory, "the publisher's key": f.publisher, "the snapshot key": f.snapshot} {

@@ -33,6 +33,7 @@ func (f *fixture) beside(hasIt bool) *fixture {
 // A registry that can't be read keeps no name of another one from being installed,
 // unless it has that name, or nobody knows whether it has.
 func TestBrokenRegistryBeside(t *testing.T) {
+	t.Parallel()
 	noCopy := func(dir string) error { return os.RemoveAll(filepath.Join(dir, "git")) }
 	noState := func(dir string) error { return os.WriteFile(filepath.Join(dir, stateFile), []byte("{"), 0o600) }
 	noNames := func(dir string) error { return os.Remove(filepath.Join(dir, namesFile)) }
@@ -83,6 +84,7 @@ func TestBrokenRegistryBeside(t *testing.T) {
 
 // A registry that lists a name has it, also if what it lists can't be read.
 func TestMalformedIndexBeside(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	g := f.beside(true)
 	g.resign(func(m map[string][]byte) { m[indexPath("acme", "tracker")] = []byte("{}") })
@@ -103,6 +105,7 @@ func TestMalformedIndexBeside(t *testing.T) {
 
 // Whoever agrees is told which registry was not looked into, and a search says so.
 func TestBrokenRegistryIsTold(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	g := f.beside(false)
 	f.must(os.RemoveAll(filepath.Join(g.registryDir(), "git")))
@@ -124,6 +127,7 @@ func TestBrokenRegistryIsTold(t *testing.T) {
 
 // A copy that can't be read is fetched anew, where that can be.
 func TestBrokenCopyIsMended(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	g := f.beside(false)
 	git := filepath.Join(g.registryDir(), "git")
@@ -158,6 +162,7 @@ func TestBrokenCopyIsMended(t *testing.T) {
 // So is whoever installs a name that a registry had which was removed: a shell that an
 // agent drives may remove one.
 func TestRemovedRegistryHadTheName(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.beside(true)
 	f.must(f.client.RemoveRegistry("aaa"))

@@ -37,9 +37,10 @@ func (c *Client) builtinPath() string {
 }
 
 // isCarried reports whether a registry is one that this program, or an older one,
-// carried: it has no address but the bundle's.
+// carried: it has no address but the bundle's. A path that a lock file brought is of
+// another machine.
 func (c *Client) isCarried(s *state) bool {
-	return filepath.Dir(s.URL) == filepath.Join(c.cfg.Dir, "builtin") && filepath.Ext(s.URL) == ".bundle"
+	return !s.Elsewhere && filepath.Dir(s.URL) == filepath.Join(c.cfg.Dir, "builtin") && filepath.Ext(s.URL) == ".bundle"
 }
 
 // EnsureBuiltin makes the registry that the program carries one of the client's,
@@ -102,7 +103,7 @@ func (c *Client) dropOtherBuiltins() error {
 	all, _ := c.states() // a damaged one is told of elsewhere
 	for dir, s := range all {
 		from := func(e Entry) bool { return e.Registry == s.Registry }
-		if filepath.Dir(s.URL) != filepath.Dir(c.builtinPath()) || s.Registry == c.cfg.Builtin.ID || slices.ContainsFunc(lock.Plugins, from) {
+		if !c.isCarried(s) || s.Registry == c.cfg.Builtin.ID || slices.ContainsFunc(lock.Plugins, from) {
 			continue
 		}
 		if err := c.bury(s, dir, true); err != nil {

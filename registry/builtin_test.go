@@ -42,6 +42,7 @@ func (f *fixture) programWith(b *Builtin, home string) (*Client, *[]string) {
 // What the program carries is there on a new home, without any registry, and long
 // after its snapshot's own date; how old it is, is said.
 func TestBuiltin(t *testing.T) {
+	t.Parallel()
 	f := newOrigin(t, "main")
 	b := f.carried()
 	f.now = f.now.Add(100 * 24 * time.Hour)
@@ -91,6 +92,7 @@ func TestBuiltin(t *testing.T) {
 
 // It is verified like any other registry.
 func TestBuiltinIsVerified(t *testing.T) {
+	t.Parallel()
 	f := newOrigin(t, "main")
 	b := f.carried()
 	foreign := *b
@@ -124,6 +126,7 @@ func TestBuiltinIsVerified(t *testing.T) {
 // A newer program brings newer connectors; going back to the older one takes
 // nothing back, revocations least of all.
 func TestBuiltinOfAnotherRelease(t *testing.T) {
+	t.Parallel()
 	f := newOrigin(t, "main")
 	old := f.carried()
 	home := filepath.Join(t.TempDir(), "home")
@@ -149,6 +152,7 @@ func TestBuiltinOfAnotherRelease(t *testing.T) {
 
 // A build with a key of its own leaves nothing behind, but for what is installed.
 func TestBuiltinOfAnotherKey(t *testing.T) {
+	t.Parallel()
 	home := filepath.Join(t.TempDir(), "home")
 	first, second, third := newOrigin(t, "dev-one"), newOrigin(t, "dev-two"), newOrigin(t, "dev-three")
 	c, _ := first.programWith(first.carried(), home)

@@ -16,6 +16,7 @@ import (
 // where it was made; a machine with that program follows it from wherever the others
 // are fetched.
 func TestTeamLockOfWhatIsCarried(t *testing.T) {
+	t.Parallel()
 	f := newOrigin(t, "carried")
 	b := f.carried()
 	lead, _ := f.programWith(b, "")
@@ -68,6 +69,7 @@ func TestTeamLockOfWhatIsCarried(t *testing.T) {
 // A dry run says what the run would fail of: no mirror, another registry there, or
 // nobody who answers.
 func TestCheckRegistryLikeTheRun(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	l, err := f.client.DraftTeamLock(t.Context(), "support", 1, nil)
 	f.must(err)
@@ -100,6 +102,7 @@ func TestCheckRegistryLikeTheRun(t *testing.T) {
 
 // What every machine would refuse is in no lock file.
 func TestTeamLockOfWhatIsRevoked(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.mustInstall(tracker)
 	f.publish("1.1.0")
@@ -115,5 +118,27 @@ func TestTeamLockOfWhatIsRevoked(t *testing.T) {
 	l, err := f.client.DraftTeamLock(t.Context(), "support", 1, none)
 	if err != nil || len(l.Plugins) != 1 || l.Plugins[0].Version != "1.1.0" {
 		t.Errorf("once it is mended: %+v, %v", l, err)
+	}
+}
+
+// A lock file can give a registry the path of what a program carries, and doesn't make
+// it one that goes with the next program.
+func TestPathOfABundleIsNoBundle(t *testing.T) {
+	t.Parallel()
+	f := newOrigin(t, "carried")
+	c, _ := f.programWith(f.carried(), "")
+	f.must(c.EnsureBuiltin(t.Context()))
+	other := newOrigin(t, "other")
+	posing := TeamRegistry{"other", filepath.Join(c.cfg.Dir, "builtin", "next.bundle"), other.owner.Fingerprint()}
+	f.must(c.EnsureRegistry(WithMirrors(t.Context(), other.origin), posing))
+	if _, err := c.Refresh(t.Context(), "other"); !errors.Is(err, abi.ErrForbidden) {
+		t.Errorf("it has no address here: %v", err)
+	}
+	next := newOrigin(t, "next")
+	c, _ = next.programWith(next.carried(), c.cfg.Dir)
+	f.must(c.EnsureBuiltin(t.Context()))
+	list, err := c.Registries()
+	if err != nil || len(list) != 2 || list[0].ID != "next" || list[1].ID != "other" {
+		t.Errorf("registries %+v, %v", list, err)
 	}
 }

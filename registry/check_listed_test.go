@@ -177,6 +177,7 @@ func TestBesideTheNextSnapshotAccepted(t *testing.T) {
 
 // Whoever pinned any of the owners goes on to be served.
 func TestEveryOwnersPinHolds(t *testing.T) {
+	t.Parallel()
 	p := newProposing(t)
 	both := Keys{[]Signer{p.owner, p.owner2}, p.keys.Snapshot, p.keys.Revocation}
 	p.must(p.m.ChangeRoles(t.Context(), both, RoleChange{Owner: RoleEdit{Add: certs(p.owner2), Threshold: 1}}))
@@ -266,6 +267,7 @@ func (m *Maintainer) must(t *testing.T, args ...string) {
 
 // The branch in force has all of its modules looked at, however they are named.
 func TestEveryModuleOfTheBranchInForce(t *testing.T) {
+	t.Parallel()
 	f := newOrigin(t, "main")
 	var all []Submission
 	for _, v := range []string{"1.1.0", "1.2.0", "1.3.0", "1.4.0"} {
@@ -302,6 +304,7 @@ func TestEveryModuleOfTheBranchInForce(t *testing.T) {
 // What a key's owner revoked stays so: an older copy of the certificate passes neither
 // the check nor a second owner.
 func TestACertificatesRevocationStays(t *testing.T) {
+	t.Parallel()
 	pass := func(signing.Fingerprint) ([]byte, error) { return []byte("passphrase"), nil }
 	armored, err := signing.GenerateKey("author", epoch, pass)
 	if err != nil {
@@ -340,4 +343,34 @@ func TestACertificatesRevocationStays(t *testing.T) {
 	p.must(p.m.write(t.Context(), e, pendingRef, "tampered"))
 	_, err = p.m.Sign(t.Context(), Keys{Revocation: []Signer{p.owner2}}, p.shown())
 	wantRefused(t, err, abi.ReasonKeyRevoked, author)
+}
+
+// A base whose releases aren't signed any more is no state to build on: a proposal on
+// top of it is refused with the reason, though it changes nothing about them.
+func TestBaseWithABrokenSignature(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		breaks func(f *fixture, m map[string][]byte)
+		code   string
+	}{
+		"gone":           {func(_ *fixture, m map[string][]byte) { delete(m, releaseFile+".asc") }, "unsigned"},
+		"of other bytes": {func(_ *fixture, m map[string][]byte) { m[releaseFile+".asc"] = m[spaceFile+".asc"] }, "unknown_key"},
+		"a stranger's": {func(f *fixture, m map[string][]byte) {
+			sig, err := f.mallory.Sign(m[releaseFile], f.now)
+			f.must(err)
+			m[releaseFile+".asc"] = sig
+		}, "unknown_key"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newProposing(t)
+			proposal := p.propose("1.1.0", p.publisher)
+			wantAccepted(t, p.check(proposal.Branch))
+			f := p.fixture
+			f.tamper(func(m map[string][]byte) { c.breaks(f, m) })
+			p.it.must(t, "-c", "protocol.file.allow=always", "fetch", "--quiet", p.origin, "+refs/heads/main:refs/heads/main")
+			proposal = p.propose("1.1.0", p.publisher)
+			wantProblem(t, p.check(proposal.Branch), c.code, releaseFile)
+		})
+	}
 }

@@ -171,13 +171,17 @@ func (c *checker) same(path string) bool {
 	return ok && is == c.base.files[path]
 }
 
-// there looks whether an untouched release is what the index lists, and notes its
-// module. Its rules were looked at when it was new.
+// there looks whether an untouched release is what the index lists and is signed, and
+// notes its module. Its rules were looked at when it was new; its signature may have
+// been broken in the base since.
 func (c *checker) there(ref Ref, v Version) {
 	path := releasePath(ref.Namespace, ref.Name, v.Version)
 	data, err := c.head.ReadFile(path)
 	if err == nil && !v.Release.matches(data) {
 		err = refuse(abi.ReasonTampered, c.is.signers, "%q isn't what the index lists", path)
+	}
+	if err == nil {
+		err = c.stillSigned(ref, v, path, data)
 	}
 	var r abi.Release
 	if err == nil {
@@ -190,4 +194,18 @@ func (c *checker) there(ref Ref, v Version) {
 	if _, revoked := c.is.state.revokedArtifact(v.Release.SHA256, r.Module.SHA256); !revoked {
 		c.want(path, r, true)
 	}
+}
+
+// stillSigned verifies the signature of a release that the base lists too. A key that
+// its owner has revoked is told where it is new.
+func (c *checker) stillSigned(ref Ref, v Version, path string, data []byte) error {
+	n, err := c.is.namespace(ref.Namespace)
+	if err != nil {
+		return err
+	}
+	_, err = c.is.publisher(path, data, n, v)
+	if e, ok := errors.AsType[*abi.Error](err); ok && e.Reason == abi.ReasonKeyRevoked {
+		return nil
+	}
+	return err
 }

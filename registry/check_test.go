@@ -78,6 +78,7 @@ func wantProblem(t *testing.T, r *CheckReport, code, path string) {
 
 // A registry passes as it is, bare and in a clone with a work tree.
 func TestCheckOfAWholeRegistry(t *testing.T) {
+	t.Parallel()
 	f := newOrigin(t, "main")
 	r, err := Check(t.Context(), CheckOptions{Source: f.origin, Clock: f.clock})
 	f.must(err)
@@ -123,6 +124,7 @@ func TestCheckOfAWholeRegistry(t *testing.T) {
 // The whole way of a proposal: the author needs no key of the registry, the check
 // passes, a maintainer accepts, and users install.
 func TestProposeCheckAccept(t *testing.T) {
+	t.Parallel()
 	p := newProposing(t)
 	proposal, err := Propose(t.Context(), p.fork, "main", p.submission(p.releaseOf("1.1.0"), p.publisher), p.clock)
 	p.must(err)
@@ -152,6 +154,7 @@ func TestProposeCheckAccept(t *testing.T) {
 // A forge's own button merges the proposal: users see nothing of it until a
 // maintainer signs, and then it is there.
 func TestProposalMergedByTheForge(t *testing.T) {
+	t.Parallel()
 	p := newProposing(t)
 	_, err := Propose(t.Context(), p.fork, "main", p.submission(p.releaseOf("1.1.0"), p.publisher), p.clock)
 	p.must(err)
@@ -377,6 +380,7 @@ func (f *fixture) publishOther(namespace, name string) {
 
 // A change that the registry's keys signed passes: each of them, and all together.
 func TestChangesAccepted(t *testing.T) {
+	t.Parallel()
 	p := newProposing(t)
 	for _, c := range []struct {
 		name   string
@@ -415,6 +419,7 @@ func (p *proposing) replaceWith(m *Maintainer) {
 
 // A name that somebody looked at passes.
 func TestAllowedName(t *testing.T) {
+	t.Parallel()
 	p := newProposing(t)
 	p.now = p.now.Add(time.Minute)
 	p.inFork(func(f *fixture) { f.publishOther("acne", "tracker") })
@@ -423,6 +428,7 @@ func TestAllowedName(t *testing.T) {
 
 // What a new version may do more is said in plain words, whoever signed it.
 func TestGrowth(t *testing.T) {
+	t.Parallel()
 	p := newProposing(t)
 	r := p.releaseOf("1.1.0")
 	tools := slices.Clone(r.Connectors[0].Tools)
@@ -444,6 +450,7 @@ func TestGrowth(t *testing.T) {
 
 // Every problem is told, not the first alone.
 func TestCheckGoesOn(t *testing.T) {
+	t.Parallel()
 	p := newProposing(t)
 	p.inFork(func(f *fixture) {
 		f.tamper(func(m map[string][]byte) {

@@ -16,6 +16,7 @@ import (
 )
 
 func TestInstallUpdateRollback(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	first := f.mustInstall(tracker)
 	f.wantActive("1.0.0")
@@ -52,6 +53,7 @@ func TestInstallUpdateRollback(t *testing.T) {
 }
 
 func TestInstallTwiceAsksOnce(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.mustInstall(tracker)
 	e, err := f.client.Install(t.Context(), tracker, InstallOptions{Consent: func(context.Context, Review) error {
@@ -63,6 +65,7 @@ func TestInstallTwiceAsksOnce(t *testing.T) {
 }
 
 func TestReinstallRepairs(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	e := f.mustInstall(tracker)
 	f.damage(e.Module.SHA256 + extModule)
@@ -84,6 +87,7 @@ func (f *fixture) damage(name string) {
 }
 
 func TestConsentSeesWhatChanges(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.mustInstall(tracker)
 	f.publish("1.1.0")
@@ -106,6 +110,7 @@ func TestConsentSeesWhatChanges(t *testing.T) {
 // What is installed and whole is admitted again, and nobody is asked; with Again,
 // somebody is.
 func TestInstallOfTheSameVersion(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	first := f.mustInstall(tracker)
 	for _, again := range []bool{false, true} {
@@ -129,6 +134,7 @@ func TestInstallOfTheSameVersion(t *testing.T) {
 
 // An install of what is already there mends a release that was changed.
 func TestInstallMendsARelease(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	e := f.mustInstall(tracker)
 	if err := os.Remove(f.client.store().path(e.Release.SHA256, extRelease)); err != nil {
@@ -145,6 +151,7 @@ func TestInstallMendsARelease(t *testing.T) {
 
 // A plugin is found although it was published after the last fetch.
 func TestInstallWhatIsNew(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	name := "wiki"
 	text := strings.Replace(fmt.Sprintf(manifest, "1.0.0"), "name: tracker", "name: "+name, 1)
@@ -161,6 +168,7 @@ func TestInstallWhatIsNew(t *testing.T) {
 }
 
 func TestAdmitStopsInstall(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	no := errors.New("imports something else")
 	_, err := f.client.Install(t.Context(), tracker, InstallOptions{Consent: yes, Admit: func(_ context.Context, r Review, wasm []byte) error {
@@ -176,6 +184,7 @@ func TestAdmitStopsInstall(t *testing.T) {
 }
 
 func TestResolve(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.publish("1.1.0")
 	f.publish("1.2.0-rc.1")
@@ -207,6 +216,7 @@ func TestResolve(t *testing.T) {
 }
 
 func TestTwoRegistries(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	other := newOrigin(t, "other")
 	_, err := f.client.AddRegistry(t.Context(), other.origin, f.owner.Fingerprint())
@@ -229,6 +239,7 @@ func TestTwoRegistries(t *testing.T) {
 }
 
 func TestAddRegistryRefuses(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	if _, err := f.client.AddRegistry(t.Context(), f.origin, f.owner.Fingerprint()); !errors.Is(err, abi.ErrInvalidArgs) {
 		t.Errorf("adding twice: %v", err)
@@ -254,6 +265,7 @@ func TestAddRegistryRefuses(t *testing.T) {
 
 // What is looked at before it is added is judged alike, and leaves nothing.
 func TestPreview(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	if _, err := f.client.Preview(t.Context(), f.origin, f.owner.Fingerprint()); !errors.Is(err, abi.ErrInvalidArgs) {
 		t.Errorf("one that is added: %v", err)
@@ -289,6 +301,7 @@ func TestPreview(t *testing.T) {
 }
 
 func TestArtifactAsTag(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	sum := hashOf(wasmOf("1.0.0"))
 	_, err := f.m.repo.run(t.Context(), nil, "update-ref", artifactTag(sum), artifactRef(sum))
@@ -300,6 +313,7 @@ func TestArtifactAsTag(t *testing.T) {
 }
 
 func TestMissingArtifact(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	_, err := f.m.repo.run(t.Context(), nil, "update-ref", "-d", artifactRef(hashOf(wasmOf("1.0.0"))))
 	f.must(err)
@@ -310,6 +324,7 @@ func TestMissingArtifact(t *testing.T) {
 }
 
 func TestPush(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	mirror := filepath.Join(t.TempDir(), "mirror.git")
 	if _, err := create(t.Context(), mirror, fromFile); err != nil {
@@ -329,6 +344,7 @@ func TestPush(t *testing.T) {
 }
 
 func TestEvents(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	var got []string
 	f.client.cfg.Events = Events{
@@ -344,6 +360,7 @@ func TestEvents(t *testing.T) {
 }
 
 func TestWarningsOfAge(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	var got []string
 	f.client.cfg.Events.Warning = func(_, message string) { got = append(got, message) }
@@ -361,6 +378,7 @@ func TestWarningsOfAge(t *testing.T) {
 }
 
 func TestManyRefreshesAreRepacked(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	for range maxPacks + 3 {
 		f.must(f.m.Refresh(t.Context(), f.keys))
@@ -376,6 +394,7 @@ func TestManyRefreshesAreRepacked(t *testing.T) {
 }
 
 func TestParseRef(t *testing.T) {
+	t.Parallel()
 	for s, want := range map[string]Ref{
 		"acme/tracker":             {Namespace: "acme", Name: "tracker"},
 		"acme/tracker@1.2.3":       {Namespace: "acme", Name: "tracker", Constraint: "1.2.3"},
@@ -396,6 +415,7 @@ func TestParseRef(t *testing.T) {
 }
 
 func TestParseAddress(t *testing.T) {
+	t.Parallel()
 	for s, via := range map[string]transport{
 		"https://git.example.org/x.git": overHTTPS, "ssh://git@git.example.org/x.git": overSSH, "ssh://[::1]:22/x.git": overSSH, "https://127.0.0.1:8443/x.git": overHTTPS,
 		"git@git.example.org:x/y.git": overSSH, "/srv/registry.git": fromFile, "./registry.git": fromFile,

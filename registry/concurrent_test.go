@@ -12,6 +12,7 @@ import (
 // Two maintainers at once, such as a person and a timer: what one has signed while
 // the other was at it is not undone.
 func TestTwoMaintainersAtOnce(t *testing.T) {
+	t.Parallel()
 	for name, slow := range map[string]func(f *fixture, m *Maintainer) error{
 		"refresh": func(f *fixture, m *Maintainer) error { return m.Refresh(t.Context(), f.keys) },
 		"sign": func(f *fixture, m *Maintainer) error {

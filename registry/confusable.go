@@ -145,6 +145,7 @@ const (
 	NoticeOld          NoticeCode = "old"           // the program carries it, and newer ones may be out
 	NoticeUnread       NoticeCode = "unread"        // a registry could not be looked into for the same name
 	NoticeRemoved      NoticeCode = "removed"       // a registry that was removed had the same name
+	NoticePassedOver   NoticeCode = "passed_over"   // a newer version is revoked, and this one was chosen in its place
 )
 
 // newPublisher is how long a key counts as new after it was let in.

@@ -11,6 +11,7 @@ import (
 )
 
 func TestLooksLike(t *testing.T) {
+	t.Parallel()
 	for _, pair := range [][2]string{
 		{"acme/tracker", "acne/tracker"},         // one letter of the namespace
 		{"acme/tracker", "acrne/tracker"},        // rn for m
@@ -52,6 +53,7 @@ func TestLooksLike(t *testing.T) {
 }
 
 func TestDistance(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		a, b string
 		want int
@@ -63,6 +65,7 @@ func TestDistance(t *testing.T) {
 }
 
 func TestReservedNames(t *testing.T) {
+	t.Parallel()
 	for s, want := range map[string]bool{"con": true, "aux": true, "com1": true, "lpt9": true, "nul.json": true, "com": false, "console": false, "com10": false, "comx": false} {
 		if reservedName(s) != want {
 			t.Errorf("%q: %v", s, !want)
@@ -91,6 +94,7 @@ func (f *fixture) submissionAs(namespace, name, version string, by Signer) Submi
 // What a person is told before a first install: a name that is nearly another's,
 // and a publisher whom nobody knows; and before an update, another signer.
 func TestNotices(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.must(f.m.AddPublisher(t.Context(), f.keys, "acne", f.mallory.Certificate()))
 	f.publishAs("acne", "tracker", "1.0.0", f.mallory)

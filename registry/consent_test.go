@@ -12,6 +12,7 @@ import (
 // While a person reads, everything else goes on; and what was agreed to is
 // installed only if it is still what there is.
 func TestWhileAPersonReads(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		meanwhile func(f *fixture)
 		want      error // nil: it is installed

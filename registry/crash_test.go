@@ -45,6 +45,7 @@ func envNumber(name string, otherwise int64) int64 {
 // TestCrashHelper is the process that is killed. It says before each change which
 // version it will leave active, and after it which one is.
 func TestCrashHelper(t *testing.T) {
+	t.Parallel()
 	dir := os.Getenv(crashDir)
 	if dir == "" {
 		t.Skip("it is run by other tests")
@@ -236,6 +237,7 @@ func crashes(t *testing.T) (int64, *rand.Rand) {
 
 // A change that is killed before any of its steps is not made, or is made whole.
 func TestKilledAtAStep(t *testing.T) {
+	t.Parallel()
 	f := crashSite(t)
 	rounds, rng := crashes(t)
 	for range rounds * 2 {
@@ -251,6 +253,7 @@ func TestKilledAtAStep(t *testing.T) {
 
 // The same at any moment, also between a step and the next.
 func TestKilledAtAnyMoment(t *testing.T) {
+	t.Parallel()
 	f := crashSite(t)
 	rounds, rng := crashes(t)
 	for range rounds {
@@ -270,6 +273,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 // Two processes at once leave one lock file that is whole; so does one beside
 // another that is killed.
 func TestTwoProcessesAtOnce(t *testing.T) {
+	t.Parallel()
 	f := crashSite(t)
 	_, rng := crashes(t)
 	for _, step := range []int64{0, 1 + rng.Int64N(20)} {

@@ -12,6 +12,7 @@ import (
 // What is kept of a registry holds the newest snapshot that was seen and what was
 // revoked: an add does not take it away because it can't be read.
 func TestAddKeepsADamagedState(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	state := filepath.Join(f.registryDir(), "state.json")
 	f.must(os.WriteFile(state, []byte("{"), 0o600))
@@ -28,6 +29,7 @@ func TestAddKeepsADamagedState(t *testing.T) {
 
 // A mirror is not made of a registry's own folder, whatever link leads there.
 func TestMirrorOntoItself(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	link := filepath.Join(t.TempDir(), "link.git")
 	f.must(os.Symlink(f.origin, link))

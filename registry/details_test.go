@@ -14,6 +14,7 @@ import (
 )
 
 func TestDetails(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.publish("1.1.0")
 	f.publish("1.2.0")
@@ -74,6 +75,7 @@ func TestDetails(t *testing.T) {
 
 // What is installed is told about whatever became of its registry.
 func TestDetailsOfWhatIsInstalled(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.mustInstall(tracker)
 	f.publish("1.1.0")
@@ -97,6 +99,7 @@ func TestDetailsOfWhatIsInstalled(t *testing.T) {
 }
 
 func TestStandings(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	standing := func() Standing {
 		t.Helper()
@@ -152,6 +155,7 @@ func TestStandings(t *testing.T) {
 }
 
 func TestStandingWithoutTheRegistry(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.mustInstall(tracker)
 	_, dir, err := f.client.registryState("main")
@@ -165,6 +169,7 @@ func TestStandingWithoutTheRegistry(t *testing.T) {
 
 // Every way in which what is installed can be wrong is found, and named.
 func TestInspect(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		damage func(f *fixture, e Entry)
 		what   string // "" if all is well
@@ -249,6 +254,7 @@ func (f *fixture) relock(change func(*Entry)) {
 }
 
 func TestInspectNamesPlugins(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.mustInstall(tracker)
 	if list, err := f.client.Inspect(t.Context(), "acme/tracker"); err != nil || len(list) != 1 || !list[0].OK() {

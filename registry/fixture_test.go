@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -29,21 +30,33 @@ type people struct{ owner, owner2, snapshot, revoker, publisher, mallory *signin
 
 var everybody = sync.OnceValues(func() (people, error) {
 	var p people
-	for name, slot := range map[string]**signing.SecretKey{
+	made := make(chan error)
+	all := map[string]**signing.SecretKey{
 		"owner": &p.owner, "owner2": &p.owner2, "snapshot": &p.snapshot,
 		"revoker": &p.revoker, "publisher": &p.publisher, "mallory": &p.mallory,
-	} {
-		pass := func(signing.Fingerprint) ([]byte, error) { return []byte("passphrase"), nil }
-		armored, err := signing.GenerateKey(name, epoch, pass)
-		if err != nil {
-			return p, err
-		}
-		if *slot, err = signing.OpenSecretKey(armored, pass); err != nil {
-			return p, err
-		}
 	}
-	return p, nil
+	for name, slot := range all {
+		go func() (err error) {
+			defer func() { made <- err }()
+			*slot, err = newKey(name, epoch)
+			return err
+		}()
+	}
+	var errs []error
+	for range all {
+		errs = append(errs, <-made)
+	}
+	return p, errors.Join(errs...)
 })
+
+func newKey(name string, made time.Time) (*signing.SecretKey, error) {
+	pass := func(signing.Fingerprint) ([]byte, error) { return []byte("passphrase"), nil }
+	armored, err := signing.GenerateKey(name, made, pass)
+	if err != nil {
+		return nil, err
+	}
+	return signing.OpenSecretKey(armored, pass)
+}
 
 // A fixture is a registry with one plugin, acme/tracker 1.0.0, and a client that
 // has added it.
@@ -63,10 +76,19 @@ var tracker = Ref{Namespace: "acme", Name: "tracker"}
 func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	f := newOrigin(t, "main")
+	home := templateOf(t, "a client of main", func(dir string) time.Time {
+		c, err := New(Config{Dir: dir, Clock: f.clock})
+		f.must(err)
+		_, err = c.AddRegistry(t.Context(), f.origin, f.owner.Fingerprint())
+		f.must(err)
+		return f.now
+	})
 	f.client = f.newClient()
-	if _, err := f.client.AddRegistry(t.Context(), f.origin, f.owner.Fingerprint()); err != nil {
-		t.Fatal(err)
-	}
+	f.must(home.copyTo(f.client.cfg.Dir))
+	s, dir, err := f.client.registryState("main")
+	f.must(err)
+	s.URL = f.origin
+	f.must(s.write(filepath.Join(dir, stateFile)))
 	return f
 }
 
@@ -77,14 +99,28 @@ func newOrigin(tb testing.TB, id string) *fixture {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	f := &fixture{people: p, t: tb, id: id, origin: filepath.Join(tb.TempDir(), "origin.git"), now: epoch.Add(24 * time.Hour)}
+	f := &fixture{people: p, t: tb, id: id, origin: filepath.Join(tb.TempDir(), "origin.git")}
 	f.keys = Keys{[]Signer{f.owner}, []Signer{f.snapshot}, []Signer{f.revoker}}
-	if f.m, err = Init(tb.Context(), f.origin, id, f.keys, f.clock); err != nil {
-		tb.Fatal(err)
-	}
-	f.must(f.m.AddPublisher(tb.Context(), f.keys, "acme", f.publisher.Certificate()))
-	f.publish("1.0.0")
+	made := templateOf(tb, id, func(dir string) time.Time {
+		g := *f
+		g.init(dir)
+		return g.now
+	})
+	f.m, f.now = OpenMaintainer(f.origin, f.clock), made.now
+	f.must(os.MkdirAll(f.origin, 0o700))
+	f.must(made.copyTo(f.origin))
 	return f
+}
+
+// init makes the registry that every test begins with.
+func (f *fixture) init(dir string) {
+	f.t.Helper()
+	var err error
+	f.now = epoch.Add(24 * time.Hour)
+	f.m, err = Init(f.t.Context(), dir, f.id, f.keys, f.clock)
+	f.must(err)
+	f.must(f.m.AddPublisher(f.t.Context(), f.keys, "acme", f.publisher.Certificate()))
+	f.publish("1.0.0")
 }
 
 func (f *fixture) clock() time.Time { return f.now }

@@ -80,6 +80,7 @@ func goldenPath(name string) string { return filepath.Join("testdata", "golden",
 // The formats are frozen: a change to a golden file is a change to what registries
 // out there must look like.
 func TestGolden(t *testing.T) {
+	t.Parallel()
 	for name, e := range examples() {
 		got, err := canonical(e[0])
 		if err != nil {
@@ -98,6 +99,7 @@ func TestGolden(t *testing.T) {
 // Every change of one byte that still is a document means something else or is
 // refused: there is one spelling.
 func TestOneSpelling(t *testing.T) {
+	t.Parallel()
 	for name, e := range examples() {
 		good, err := os.ReadFile(goldenPath(name))
 		if err != nil {

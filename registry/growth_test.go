@@ -20,6 +20,7 @@ func (f *fixture) wider(version string) abi.Release {
 
 // A beta that widened is no measure for the stable version after it.
 func TestGrowthIsThatOfTheChannelsUsers(t *testing.T) {
+	t.Parallel()
 	p := newProposing(t)
 	ctx := t.Context()
 	beta := p.submission(p.wider("1.1.0"), p.publisher)
@@ -47,6 +48,7 @@ func TestGrowthIsThatOfTheChannelsUsers(t *testing.T) {
 
 // A beta that is made a stable version is shown to those who let that happen.
 func TestGrowthOfAPromotedVersion(t *testing.T) {
+	t.Parallel()
 	p := newProposing(t)
 	ctx := t.Context()
 	beta := p.submission(p.wider("1.1.0"), p.publisher)

@@ -20,6 +20,7 @@ func (f *fixture) log(limit int) *History {
 
 // The history says what each snapshot changed, and who signed it.
 func TestLog(t *testing.T) {
+	t.Parallel()
 	f := newOrigin(t, "main")
 	f.publish("1.1.0")
 	f.must(f.m.Yank(t.Context(), f.keys, tracker, "1.1.0", "broken"))
@@ -57,6 +58,7 @@ func TestLog(t *testing.T) {
 
 // What was done to a history shows, at the snapshot to which it was done.
 func TestLogOfABrokenHistory(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		do   func(f *fixture)
 		says string
@@ -91,6 +93,7 @@ func TestLogOfABrokenHistory(t *testing.T) {
 
 // Who looked away misses nothing: what was taken back stands in the history.
 func TestLogShowsWhatWasRewritten(t *testing.T) {
+	t.Parallel()
 	f := newOrigin(t, "main")
 	f.now = f.now.Add(time.Minute)
 	f.relistAs(f.submission(f.releaseOf("1.0.0"), f.publisher))
@@ -103,6 +106,7 @@ func TestLogShowsWhatWasRewritten(t *testing.T) {
 
 // After a rotation with a new count the history goes on.
 func TestLogAfterARestart(t *testing.T) {
+	t.Parallel()
 	f := newOrigin(t, "main")
 	f.must(f.m.ChangeRoles(t.Context(), Keys{f.keys.Owners, []Signer{f.owner2}, f.keys.Revocation}, RoleChange{
 		Snapshot: RoleEdit{Add: []signing.Certificate{f.owner2.Certificate()}, Remove: []signing.Fingerprint{f.snapshot.Fingerprint()}},
@@ -136,6 +140,7 @@ func FuzzFirstParent(f *testing.F) {
 }
 
 func TestFirstParentRefuses(t *testing.T) {
+	t.Parallel()
 	id := strings.Repeat("0a", 20)
 	for _, bad := range []string{"", "parent " + id, "tree x\nparent " + id[2:], "tree x\nparent " + strings.Repeat("-u", 20), "tree x\nparent " + strings.ToUpper(id)} {
 		if parent, err := firstParent([]byte(bad), 40); err == nil {

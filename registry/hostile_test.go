@@ -110,6 +110,7 @@ func graft(t *testing.T, origin string) {
 // Every hostile repository is refused by git's own checks or by the policy, not
 // by chance because it lacks a root, and nothing outside our folder changes.
 func TestHostileRepositories(t *testing.T) {
+	t.Parallel()
 	p, err := everybody()
 	if err != nil {
 		t.Fatal(err)
@@ -147,6 +148,7 @@ func TestHostileRepositories(t *testing.T) {
 // The policy has to stand by itself: here the same trees are walked without a
 // fetch, so that git's own checks don't help.
 func TestPolicyAlone(t *testing.T) {
+	t.Parallel()
 	for name, origin := range eachHostile(t) {
 		t.Run(name, func(t *testing.T) {
 			objects, err := repository{origin, fromFile}.open(t.Context())

@@ -178,6 +178,7 @@ func (c *Client) proposalOf(cat *catalog, ref Ref, lock *Lock, opts InstallOptio
 	}
 	p := &proposal{review: c.review(cat, v, lock), v: v, channel: channelOf(ref, v.entry, old)}
 	p.review.Channel = p.channel
+	p.review.Notices = append(p.review.Notices, cat.passedOver(ref, v.entry)...)
 	p.ref = Ref{Registry: cat.root.Registry, Namespace: v.Namespace, Name: v.Name, Constraint: "=" + v.Version}
 	if old != nil {
 		p.replaces = old.Release.SHA256

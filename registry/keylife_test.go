@@ -39,6 +39,7 @@ func (f *fixture) publishAt(k Signer, version string, at time.Duration) error {
 // What an author published stays installable when the key has expired, for clients
 // that know the registry and for new ones, up to the last second of the key's life.
 func TestAuthorsKeyExpiresLater(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	author := f.newAuthor()
 	f.must(f.publishAt(author, "1.1.0", 48*time.Hour))
@@ -61,6 +62,7 @@ func TestAuthorsKeyExpiresLater(t *testing.T) {
 // An expired key publishes nothing, however its signature is dated: the registry
 // doesn't take it, and clients don't take it from a registry that does.
 func TestBackdatedByAnExpiredKey(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	author := f.newAuthor()
 	f.must(f.publishAt(author, "1.1.0", 48*time.Hour))
@@ -84,6 +86,7 @@ func TestBackdatedByAnExpiredKey(t *testing.T) {
 // revoked, and nothing it ever signed counts, whatever date the signature and the
 // index claim.
 func TestBackdatedByAStolenKey(t *testing.T) {
+	t.Parallel()
 	t.Run("revoked by the registry", func(t *testing.T) {
 		f := newFixture(t)
 		before := f.now
@@ -131,6 +134,7 @@ func (f *fixture) published(version string, at time.Time) {
 // The index can't claim a date that its own snapshot knows nothing of: at one to
 // come a signature from the future would be good.
 func TestPublishedAfterItsSnapshot(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.list(f.submission(f.releaseOf("1.1.0"), signerAt{f.publisher, f.now.Add(24 * time.Hour)}))
 	_, err := f.install(tracker)
@@ -150,6 +154,7 @@ func TestPublishedAfterItsSnapshot(t *testing.T) {
 // then: a stolen snapshot key can't put a release into the past, where an author's
 // expired key was good.
 func TestPutIntoThePast(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	author := f.newAuthor()
 	f.must(f.publishAt(author, "1.1.0", 48*time.Hour))
@@ -173,6 +178,7 @@ func TestPutIntoThePast(t *testing.T) {
 
 // The same for a version below the newest: the line that somebody stays on.
 func TestPutIntoThePastBehindTheNewest(t *testing.T) {
+	t.Parallel()
 	at := func(day int) Time { return At(time.Date(2026, 1, day, 0, 0, 0, 0, time.UTC)) }
 	listed := func(versions ...Version) *Index { return &Index{Versions: versions} }
 	older, newest := Version{Version: "1.4.0", Published: at(1)}, Version{Version: "2.0.0", Published: at(10)}
@@ -214,6 +220,7 @@ func (f *fixture) revokedCertificate(armored []byte, why packet.ReasonForRevocat
 // A revocation in the author's own certificate counts at any date if the key may be
 // in other hands, and from its own date on if it was only given up.
 func TestAuthorsCertificateIsRevoked(t *testing.T) {
+	t.Parallel()
 	pass := func(signing.Fingerprint) ([]byte, error) { return []byte("passphrase"), nil }
 	armored, err := signing.GenerateKey("author", epoch, pass)
 	if err != nil {
@@ -278,6 +285,7 @@ func (f *fixture) renewed(armored []byte, life time.Duration, at time.Time) sign
 // A publisher's certificate is renewed by adding it again. A copy that is older, or
 // that lacks a revocation, isn't taken.
 func TestPublisherIsRenewed(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	pass := func(signing.Fingerprint) ([]byte, error) { return []byte("passphrase"), nil }
 	armored, err := signing.GenerateKeyFor("author", epoch, authorLife, pass)
@@ -307,6 +315,7 @@ func TestPublisherIsRenewed(t *testing.T) {
 
 // A renewed key goes on publishing, and clients take it.
 func TestRenewedAuthorPublishes(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	pass := func(signing.Fingerprint) ([]byte, error) { return []byte("passphrase"), nil }
 	armored, err := signing.GenerateKeyFor("author", epoch, authorLife, pass)

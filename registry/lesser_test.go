@@ -9,6 +9,7 @@ import (
 // The versions between the newest and the installed one are offered one by one, the
 // newest first, and none that nobody should have.
 func TestLesser(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.publish("1.1.0")
 	f.mustInstall(tracker)

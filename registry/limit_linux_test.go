@@ -8,6 +8,7 @@ import (
 )
 
 func TestGitIsLimited(t *testing.T) {
+	t.Parallel()
 	repo, err := create(t.Context(), t.TempDir(), fromFile)
 	if err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 )
 
 func TestPublishRefuses(t *testing.T) {
+	t.Parallel()
 	f := newOrigin(t, "main")
 	f.now = f.now.Add(time.Minute)
 	other := f.releaseOf("1.1.0")
@@ -51,6 +52,7 @@ func TestPublishRefuses(t *testing.T) {
 // What clients would refuse is not committed: one wrong key would put every user
 // of a registry out of order.
 func TestMaintainerHasTheRightKeys(t *testing.T) {
+	t.Parallel()
 	f := newOrigin(t, "main")
 	f.now = f.now.Add(time.Minute)
 	before := f.files()
@@ -90,6 +92,7 @@ func TestMaintainerHasTheRightKeys(t *testing.T) {
 // A snapshot vouches for whatever stands beside it. So nothing is signed on top of
 // what somebody else put onto the branch: by a merge, or on the server.
 func TestNothingIsSignedOnTopOfATamperedState(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(f *fixture, m map[string][]byte){
 		"index": func(_ *fixture, m map[string][]byte) { m[indexFile] = edited(t, m[indexFile], `"stable"`, `"beta"`) },
 		"release": func(_ *fixture, m map[string][]byte) {
@@ -130,6 +133,7 @@ func TestNothingIsSignedOnTopOfATamperedState(t *testing.T) {
 
 // What is for people may change without a signature, and so may proposals.
 func TestWhatNoSnapshotVouchesFor(t *testing.T) {
+	t.Parallel()
 	f := newOrigin(t, "main")
 	f.tamper(func(m map[string][]byte) {
 		m["README.md"] = []byte("# ours\n")
@@ -142,6 +146,7 @@ func TestWhatNoSnapshotVouchesFor(t *testing.T) {
 }
 
 func TestYankAndBack(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	ctx := t.Context()
 	for name, err := range map[string]error{

@@ -51,6 +51,7 @@ func (f *fixture) shop() {
 }
 
 func TestSearchRanksByWhereItFinds(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.shop()
 	for _, tt := range []struct {
@@ -97,6 +98,7 @@ func TestSearchRanksByWhereItFinds(t *testing.T) {
 
 // Only connectors are offered unless others are asked for.
 func TestSearchOffersConnectors(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	text := "name: notes\nversion: 1.0.0\ncategory: mcp-server\ntitle: Notes\ndescription: Another server.\n"
 	m, err := release.ParseManifest([]byte(text))
@@ -116,6 +118,7 @@ func TestSearchOffersConnectors(t *testing.T) {
 }
 
 func TestOffersAreTheNewestStableVersion(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.publish("1.1.0")
 	f.put("0.9.0", "name: tracker", "name: early")
@@ -146,6 +149,7 @@ func TestOffersAreTheNewestStableVersion(t *testing.T) {
 // Whoever holds the snapshot key, or the server, can't put a text into a search:
 // only what a publisher signed is offered, and what isn't is told about.
 func TestOffersAreVerified(t *testing.T) {
+	t.Parallel()
 	path := releasePath("acme", "tracker", "1.0.0")
 	for name, tt := range map[string]struct {
 		attack func(f *fixture)
@@ -215,6 +219,7 @@ func (f *fixture) reopened() *Client {
 
 // What was verified is kept, bound to the snapshot and to this directory's key.
 func TestWhatWasVerifiedIsKept(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	_, err := f.search("")
 	f.must(err)
@@ -256,6 +261,7 @@ func TestWhatWasVerifiedIsKept(t *testing.T) {
 
 // A day later signatures are looked at again, because keys expire.
 func TestWhatWasVerifiedIsVerifiedAgain(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	_, err := f.search("")
 	f.must(err)
@@ -275,6 +281,7 @@ func TestWhatWasVerifiedIsVerifiedAgain(t *testing.T) {
 }
 
 func TestSearchStopsWithItsCaller(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

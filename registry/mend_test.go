@@ -20,6 +20,7 @@ func wantHint(t *testing.T, err error, code abi.Code, hint string) {
 
 // A revoked version's hint is a command that helps.
 func TestHintOfWhatIsRevoked(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.mustInstall(tracker)
 	revoke := func(version string) {
@@ -59,6 +60,7 @@ func TestHintOfWhatIsRevoked(t *testing.T) {
 // Who follows stable versions is sent to another stable one, and is told when only
 // beta ones are left.
 func TestHintKeepsTheChannel(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.publish("1.1.0")
 	f.mustInstall(tracker)
@@ -83,6 +85,7 @@ func TestHintKeepsTheChannel(t *testing.T) {
 
 // What is damaged is mended by the command of its hint, whatever became of it.
 func TestMendInPlace(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	e := f.mustInstall(tracker)
 	_, err := f.client.Pin("acme/tracker", true)

@@ -21,6 +21,7 @@ func (f *fixture) refsOf(dir string) string {
 }
 
 func TestMirror(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.publish("1.1.0")
 	dir := filepath.Join(t.TempDir(), "mirror.git")
@@ -98,6 +99,7 @@ func TestSyncFromMirror(t *testing.T) {
 
 // A mirror expires as its origin does, and says so.
 func TestMirrorExpires(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	dir := filepath.Join(t.TempDir(), "mirror.git")
 	_, err := f.client.Mirror(t.Context(), "main", dir, Mirroring{})
@@ -123,6 +125,7 @@ func TestMirrorExpires(t *testing.T) {
 
 // A module that isn't the one that its release names is never served.
 func TestMirrorVerifiesModules(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	sum := hashOf(wasmOf("1.0.0"))
 	id, err := f.m.repo.run(t.Context(), strings.NewReader("another module"), "hash-object", "-w", "--stdin")
@@ -139,6 +142,7 @@ func TestMirrorVerifiesModules(t *testing.T) {
 
 // A registry on a forge that keeps no refs of ours is mirrored from its tags.
 func TestMirrorFromTags(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.publish("1.1.0")
 	sum := hashOf(wasmOf("1.0.0"))
@@ -156,6 +160,7 @@ func TestMirrorFromTags(t *testing.T) {
 // What clients would refuse is left out and named; a version that a lock file asks
 // for is an error then.
 func TestMirrorLeavesOutWhatIsRefused(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	e := f.mustInstall(tracker)
 	data, _ := f.teamLock("support", 1, f.mallory)
@@ -177,6 +182,7 @@ func TestMirrorLeavesOutWhatIsRefused(t *testing.T) {
 
 // A mirror that was interrupted names nothing that isn't there, and goes on.
 func TestMirrorInterrupted(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	for _, v := range []string{"1.1.0", "1.2.0"} {
 		f.publish(v)
@@ -209,6 +215,7 @@ func TestMirrorInterrupted(t *testing.T) {
 
 // Nothing that isn't a mirror of this registry is written over.
 func TestMirrorIntoSomethingElse(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	full := t.TempDir()
 	f.must(os.WriteFile(filepath.Join(full, "letter.txt"), []byte("dear"), 0o600))
@@ -240,6 +247,7 @@ func (f *fixture) move(url string) (Registry, error) {
 
 // Another address has to have what was seen, or more, of the same owner.
 func TestSetRegistryURL(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	dir := filepath.Join(t.TempDir(), "mirror.git")
 	_, err := f.client.Mirror(t.Context(), "main", dir, Mirroring{})

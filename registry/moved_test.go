@@ -13,6 +13,7 @@ import (
 
 // The address from which a registry was moved away is free for another one.
 func TestOldAddressIsFree(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.mustInstall(tracker)
 	other := filepath.Join(t.TempDir(), "mirror.git")
@@ -38,6 +39,7 @@ func TestOldAddressIsFree(t *testing.T) {
 // A home whose directories are named by their first address goes on as it is, also
 // after a move.
 func TestHomeNamedByAddress(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.mustInstall(tracker)
 	named := filepath.Join(f.client.cfg.Dir, "registries", hashOf([]byte(f.origin))[:32])
@@ -70,6 +72,7 @@ func TestHomeNamedByAddress(t *testing.T) {
 
 // What an add that was killed left behind goes with the next one.
 func TestLeftovers(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	left := filepath.Join(f.client.cfg.Dir, "registries", "r-1", "git")
 	f.must(os.MkdirAll(left, 0o700))
@@ -84,6 +87,7 @@ func TestLeftovers(t *testing.T) {
 
 // A yes to a move counts for what was shown: an address and an owner.
 func TestMoveWhileAPersonReads(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		meanwhile func(f *fixture)
 		want      error // nil: it is moved
@@ -143,6 +147,7 @@ func (f *fixture) mirror() string { return filepath.Join(filepath.Dir(f.origin),
 // A mirror that was named for one run is not a registry's address afterwards: a path
 // of another machine is no address here, until a person gives one.
 func TestMirrorOfOneRun(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.mustInstall(tracker)
 	data, sig := f.teamLock("support", 1, f.mallory)

@@ -101,6 +101,7 @@ func TestNobodyAnswers(t *testing.T) {
 // A server that accepts and never answers ends with the caller's deadline, with
 // git and its helper.
 func TestSilentServer(t *testing.T) {
+	t.Parallel()
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -140,6 +141,7 @@ func (f *fixture) publishURL(version, url string) {
 }
 
 func TestModuleByURL(t *testing.T) {
+	t.Parallel()
 	elsewhere := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write(wasmOf("1.1.0"))
 	}))

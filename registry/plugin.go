@@ -2,6 +2,7 @@ package registry
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/hashicorp/go-version"
@@ -49,6 +50,22 @@ func (c *catalog) choose(x *Index, ref Ref, locked string) (v Version, ok bool, 
 		}
 	}
 	return list[0], true, nil
+}
+
+// passedOver tells of the newest version that ref asks for if another one was chosen.
+func (c *catalog) passedOver(ref Ref, chosen Version) []Notice {
+	x, err := c.index(ref)
+	if err != nil {
+		return nil // then none was chosen
+	}
+	list, err := eligible(x, ref, "")
+	if err != nil || len(list) == 0 || compareVersions(list[0].Version, chosen.Version) <= 0 {
+		return nil
+	}
+	if _, err = c.release(ref, list[0]); err == nil {
+		return nil
+	}
+	return []Notice{{NoticePassedOver, fmt.Sprintf("version %q is newer and was passed over: %v", list[0].Version, err)}}
 }
 
 // revoked reports whether a version's release, its module by what the release says,

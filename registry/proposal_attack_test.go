@@ -24,6 +24,7 @@ func (p *proposing) propose(version string, by Signer) Proposal {
 
 // No two releases share a branch, and git takes each name.
 func TestProposalBranches(t *testing.T) {
+	t.Parallel()
 	f := newOrigin(t, "main")
 	seen := map[string]string{}
 	for _, ns := range []string{"a", "a-b", "b", "propose", "head"} {
@@ -50,6 +51,7 @@ func TestProposalBranches(t *testing.T) {
 
 // A refresh, or another proposal, comes between making a proposal and accepting it.
 func TestProposalOnAnOlderBase(t *testing.T) {
+	t.Parallel()
 	p := newProposing(t)
 	first, second := p.propose("1.1.0", p.publisher), p.propose("1.2.0", p.publisher)
 	rival, err := p.it.repo.commitOf(t.Context(), first.Branch)
@@ -83,6 +85,7 @@ func TestProposalOnAnOlderBase(t *testing.T) {
 
 // Only what the check showed is accepted, on the state that it was compared with.
 func TestAcceptedIsWhatWasChecked(t *testing.T) {
+	t.Parallel()
 	p := newProposing(t)
 	proposal := p.propose("1.1.0", p.publisher)
 	r := p.check(proposal.Branch)
@@ -114,6 +117,7 @@ func TestAcceptedIsWhatWasChecked(t *testing.T) {
 
 // A proposal's branch may hold anything: a release is taken from it, and nothing else.
 func TestAcceptTakesNothingElse(t *testing.T) {
+	t.Parallel()
 	p := newProposing(t)
 	proposal := p.propose("1.1.0", p.publisher)
 	p.it.must(t, "update-ref", "refs/heads/main", "refs/heads/"+proposal.Branch)
@@ -151,6 +155,7 @@ func TestAcceptTakesNothingElse(t *testing.T) {
 // A release that was signed once can be proposed for ever, by anybody. What stops it
 // is a higher version, or its revocation.
 func TestReplayedProposal(t *testing.T) {
+	t.Parallel()
 	p := newProposing(t)
 	withdrawn, later := p.propose("1.1.0", p.publisher), p.propose("1.2.0", p.publisher)
 	p.must(p.m.Revoke(t.Context(), p.keys, Revocation{Artifacts: []string{hashOf(p.submission(p.releaseOf("1.1.0"), p.publisher).Release)}, Reason: "withdrawn"}))
@@ -166,6 +171,7 @@ func TestReplayedProposal(t *testing.T) {
 
 // A tag, or another branch, that is called like what is meant isn't it.
 func TestNamesThatAreAmbiguous(t *testing.T) {
+	t.Parallel()
 	p := newProposing(t)
 	old, err := p.m.repo.commitOf(t.Context(), branch)
 	p.must(err)
@@ -206,6 +212,7 @@ func TestNamesThatAreAmbiguous(t *testing.T) {
 // Proposals that somebody merged and nobody accepted don't stand in others' way, and
 // thousands that nobody signed cost little.
 func TestManyProposals(t *testing.T) {
+	t.Parallel()
 	p := newProposing(t)
 	waiting := p.submission(p.releaseOf("0.5.0"), p.publisher)
 	for _, f := range []func(func(*fixture)){p.inFork, func(do func(*fixture)) { do(p.fixture) }} {

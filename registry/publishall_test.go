@@ -12,6 +12,7 @@ import (
 )
 
 func TestPublishAll(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	var all []Submission
 	for _, v := range []string{"1.1.0", "1.2.0", "2.0.0"} {
@@ -33,6 +34,7 @@ func TestPublishAll(t *testing.T) {
 
 // One release that clients would refuse keeps all of them out.
 func TestPublishAllOrNone(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	good := f.submission(f.releaseOf("1.1.0"), f.publisher)
 	next := f.releaseOf("1.2.0")
@@ -64,6 +66,7 @@ func TestPublishAllOrNone(t *testing.T) {
 
 // A forge that refuses other refs takes the modules as tags, and clients find them.
 func TestPushToAForgeThatRefusesOtherRefs(t *testing.T) {
+	t.Parallel()
 	f := newOrigin(t, "main")
 	for name, refuses := range map[string]bool{"takes all": false, "takes branches and tags": true} {
 		forge := t.TempDir() + "/forge.git"

@@ -9,6 +9,7 @@ import (
 )
 
 func TestReach(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.publish("1.1.0")
 	if err := f.client.Reach(t.Context(), "main"); err != nil {

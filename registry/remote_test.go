@@ -218,6 +218,7 @@ func TestOtherUserSettingsAreNotTaken(t *testing.T) {
 }
 
 func TestTakenKeys(t *testing.T) {
+	t.Parallel()
 	for key, want := range map[string]string{
 		"credential.helper": "credential.helper", "credential.https://git.example/a.b.helper": "credential.helper",
 		"credential.https://h.usehttppath": "credential.usehttppath", "http.proxy": "http.proxy",
@@ -287,6 +288,7 @@ func TestProxy(t *testing.T) {
 }
 
 func TestHelperCommand(t *testing.T) {
+	t.Parallel()
 	home := func(string) string { return "/home/o'brien" }
 	const before = `!ulimit -S -v unlimited 2>/dev/null; export HOME='/home/o'\''brien'; `
 	for value, want := range map[string]string{

@@ -84,6 +84,7 @@ func TestRemovedRegistryIsNotRolledBack(t *testing.T) {
 
 // A snapshot that was seen has one content, also after a removal.
 func TestRemovedRegistryIsNotForked(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	files := f.files()
 	f.now = f.now.Add(time.Hour)
@@ -100,6 +101,7 @@ func TestRemovedRegistryIsNotForked(t *testing.T) {
 
 // What a person is told before they add a registry again.
 func TestRemovedIsTold(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.must(f.client.RemoveRegistry("main"))
 	gone := At(f.now)
@@ -210,6 +212,7 @@ func TestRemovedUnderAnotherPin(t *testing.T) {
 
 // Only a person's yes, which the caller has, forgets.
 func TestForgetRegistry(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	files := f.files()
 	f.now = f.now.Add(time.Hour)
@@ -247,6 +250,7 @@ func TestForgetRegistry(t *testing.T) {
 // A record that can't be read is not taken for none, and keeps no other registry
 // from being added.
 func TestDamagedRemoved(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.must(f.client.RemoveRegistry("main"))
 	list, err := filepath.Glob(filepath.Join(f.client.cfg.Dir, "removed", "*"))
@@ -276,6 +280,7 @@ func TestDamagedRemoved(t *testing.T) {
 
 // What is remembered is bounded: then a removal waits for a person.
 func TestRemovedIsBounded(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	dir := filepath.Join(f.client.cfg.Dir, "removed")
 	f.must(os.MkdirAll(dir, 0o700))
@@ -292,6 +297,7 @@ func TestRemovedIsBounded(t *testing.T) {
 
 // A removal that ends between any two steps has lost nothing.
 func TestRemovalInterrupted(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	files := f.files()
 	f.now = f.now.Add(time.Hour)
@@ -338,6 +344,7 @@ func (f *fixture) wantNoOlder(c *Client) {
 // A registry that the program carries stays away when the user removed it, and comes
 // back by an add, no older than it was.
 func TestRemovedBuiltin(t *testing.T) {
+	t.Parallel()
 	f := newOrigin(t, "carried")
 	first := f.carried()
 	f.publish("1.1.0")
@@ -371,6 +378,7 @@ func TestRemovedBuiltin(t *testing.T) {
 // A team whose trust ended and is given again goes on with the versions that were
 // seen, whoever signs.
 func TestDistrustedTeam(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.mustInstall(tracker)
 	old, oldSig := f.teamLock("support", 1, f.mallory)
@@ -405,6 +413,7 @@ func TestDistrustedTeam(t *testing.T) {
 
 // What is remembered of teams is bounded too.
 func TestFormerTeamsAreBounded(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	c := f.another("support", f.mallory)
 	all, err := c.readTeams()
@@ -423,6 +432,7 @@ func TestFormerTeamsAreBounded(t *testing.T) {
 // Wherever a process that removes and adds a registry is killed, the newest snapshot
 // that was seen is not forgotten.
 func TestKilledWhileRemoving(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	files := f.files()
 	f.now = f.now.Add(time.Hour)

@@ -33,6 +33,7 @@ func versions(list ...string) (refs []Ref) {
 }
 
 func TestARevocationLeavesASharedModule(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t) // has 1.0.0
 	ctx := t.Context()
 	f.must(f.publishSame("1.1.0", "1.0.0"))
@@ -66,6 +67,7 @@ func TestARevocationLeavesASharedModule(t *testing.T) {
 
 // With the others revoked already, nothing keeps the module.
 func TestARevocationTakesAModuleOfRevokedVersions(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.must(f.publishSame("1.1.0", "1.0.0"))
 	f.must(f.m.Revoke(t.Context(), f.keys, Revocation{Versions: versions("1.0.0"), Reason: "evil"}))
@@ -78,6 +80,7 @@ func TestARevocationTakesAModuleOfRevokedVersions(t *testing.T) {
 }
 
 func TestWhatIsRevokedIsNotPublished(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	next := f.submission(f.releaseOf("1.2.0"), f.publisher)
 	f.must(f.m.Revoke(t.Context(), f.keys, Revocation{
@@ -101,6 +104,7 @@ func TestWhatIsRevokedIsNotPublished(t *testing.T) {
 // A version that is revoked comes back under no number, and its publisher's key
 // publishes nothing more, in either way.
 func TestWhatARevokedPublisherSignsIsNotPublished(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.must(f.m.Revoke(t.Context(), f.keys, Revocation{Versions: versions("1.0.0"), Reason: "evil"}))
 	for name, s := range map[string]Submission{

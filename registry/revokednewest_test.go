@@ -1,7 +1,9 @@
 package registry
 
 import (
+	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 // A version that is revoked is passed over like one that is yanked: those below it
 // are still to be had. Nobody gets it, and nobody is taken down without a word.
 func TestNewestIsRevoked(t *testing.T) {
+	t.Parallel()
 	for name, artifact := range map[string]func(f *fixture) string{
 		"module":  func(*fixture) string { return hashOf(wasmOf("1.1.0")) },
 		"release": func(f *fixture) string { return hashOf(f.files()[releasePath("acme", "tracker", "1.1.0")]) },
@@ -59,6 +62,7 @@ func TestNewestIsRevoked(t *testing.T) {
 
 // A revoked key takes what it signed away, and nothing that another one signed.
 func TestNewestIsByARevokedKey(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	author := f.newAuthor()
 	f.must(f.publishAt(author, "1.1.0", 48*time.Hour))
@@ -76,6 +80,41 @@ func TestNewestIsByARevokedKey(t *testing.T) {
 	f.revoke(Revocation{Keys: []signing.Fingerprint{f.publisher.Fingerprint()}, Reason: "stolen too"})
 	if _, err := f.newClientOf(tracker); !refusedFor(err, abi.ReasonKeyRevoked) {
 		t.Errorf("both keys are revoked: %v", err)
+	}
+}
+
+// Who agrees to a version is told that a newer one was passed over, and why.
+func TestPassedOverIsTold(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.publish("1.1.0")
+	f.publish("1.2.0")
+	told := func(ref Ref) (list []string) {
+		t.Helper()
+		_, err := f.client.Install(t.Context(), ref, InstallOptions{Again: true, Consent: func(_ context.Context, r Review) error {
+			for _, n := range r.Notices {
+				if n.Code == NoticePassedOver {
+					list = append(list, n.Message)
+				}
+			}
+			return nil
+		}})
+		f.must(err)
+		return list
+	}
+	named := tracker
+	named.Constraint = "=1.0.0"
+	if list := told(named); len(list) != 0 {
+		t.Errorf("a version that was named: %q", list)
+	}
+	f.revoke(Revocation{Artifacts: []string{hashOf(wasmOf("1.2.0"))}, Reason: "steals"})
+	if list := told(tracker); len(list) != 1 || !strings.Contains(list[0], `"1.2.0"`) || !strings.Contains(list[0], "steals") {
+		t.Errorf("told %q", list)
+	}
+	f.wantActive("1.1.0")
+	f.publish("1.3.0")
+	if list := told(tracker); len(list) != 0 {
+		t.Errorf("the newest: %q", list)
 	}
 }
 

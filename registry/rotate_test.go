@@ -12,6 +12,7 @@ import (
 )
 
 func TestRotation(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.mustInstall(tracker)
 	// A thief of the snapshot key signs a version that can't be topped.
@@ -52,6 +53,7 @@ func TestRotation(t *testing.T) {
 // A thief of the branch makes a root of their own: no client takes it, and no
 // maintainer signs on top of it.
 func TestRotationWithoutTheOldOwner(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	stolen := Keys{[]Signer{f.mallory}, []Signer{f.mallory}, []Signer{f.mallory}}
 	e, err := f.m.load(t.Context(), branch, stolen)
@@ -67,6 +69,7 @@ func TestRotationWithoutTheOldOwner(t *testing.T) {
 }
 
 func TestOwnerThreshold(t *testing.T) {
+	t.Parallel()
 	f := newOrigin(t, "main")
 	dir := t.TempDir()
 	two := Keys{[]Signer{f.owner, f.owner2}, []Signer{f.snapshot}, []Signer{f.revoker}}
@@ -99,6 +102,7 @@ func (f *fixture) shown() string {
 // Owners who sit in different places: one proposes, the other completes, and until
 // then nothing is in force.
 func TestRotationByTwo(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	one := Keys{Owners: []Signer{f.owner}, Snapshot: []Signer{f.snapshot}, Revocation: []Signer{f.revoker}}
 	f.must(f.m.ChangeRoles(t.Context(), Keys{[]Signer{f.owner, f.owner2}, one.Snapshot, one.Revocation},
@@ -140,6 +144,7 @@ func TestRotationByTwo(t *testing.T) {
 // A change that waits is one for the state that it was made for, and signing it is
 // signing nothing else.
 func TestPendingChangeRefused(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		do   func(f *fixture, files map[string][]byte)
 		want error
@@ -177,6 +182,7 @@ func TestPendingChangeRefused(t *testing.T) {
 
 // What a change of roles may not be.
 func TestRoleChangeRefused(t *testing.T) {
+	t.Parallel()
 	f := newOrigin(t, "main")
 	before := f.files()
 	for name, change := range map[string]RoleChange{

@@ -74,6 +74,7 @@ func TestWhatSSHSays(t *testing.T) {
 // no agent, no port and no display, and no connection stays. ssh itself says what
 // it makes of it.
 func TestSSHGivesNothingAway(t *testing.T) {
+	t.Parallel()
 	program, err := exec.LookPath("ssh")
 	if err != nil {
 		t.Skip("ssh is not installed")

@@ -67,6 +67,7 @@ func (f *fixture) syncWith(ctx context.Context, c *Client, data, sig []byte) err
 }
 
 func TestTeamLock(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.mustInstall(tracker)
 	data, sig := f.teamLock("support", 1, f.mallory)
@@ -106,6 +107,7 @@ func TestTeamLock(t *testing.T) {
 
 // A lock file counts with the one key that a person pinned for its name.
 func TestTeamLockIsRefused(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.mustInstall(tracker)
 	data, sig := f.teamLock("support", 5, f.mallory)
@@ -171,6 +173,7 @@ func TestTeamLockIsRefused(t *testing.T) {
 // What a lock file pins is one release of one publisher, whatever the registry has
 // under that version.
 func TestTeamLockPinsBytes(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.mustInstall(tracker)
 	data, _ := f.teamLock("support", 1, f.mallory)
@@ -199,6 +202,7 @@ func TestTeamLockPinsBytes(t *testing.T) {
 
 // A lock file keeps a version that was yanked since, and never one that was revoked.
 func TestTeamLockYankedAndRevoked(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	e := f.mustInstall(tracker)
 	data, sig := f.teamLock("support", 1, f.mallory)
@@ -250,6 +254,7 @@ func TestTeamLockRegistries(t *testing.T) {
 }
 
 func TestTeamLockChecks(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.mustInstall(tracker)
 	data, _ := f.teamLock("support", 1, f.mallory)
@@ -290,6 +295,7 @@ func TestTeamLockChecks(t *testing.T) {
 
 // A damaged file of pinned keys is never taken for an empty one.
 func TestDamagedTeams(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.mustInstall(tracker)
 	data, sig := f.teamLock("support", 1, f.mallory)

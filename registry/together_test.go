@@ -55,6 +55,7 @@ func (f *fixture) versions() string {
 // Versions that were prepared become active together, beside what goes, by one
 // writing of the lock file. What ends it before leaves all as it was.
 func TestActivateAll(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.publishWiki("1.0.0")
 	f.mustInstall(tracker)
@@ -100,6 +101,7 @@ func TestActivateAll(t *testing.T) {
 // What is no longer as it was when it was prepared is not activated, and neither is
 // what stands beside it.
 func TestActivateAllLooksAgain(t *testing.T) {
+	t.Parallel()
 	for name, meanwhile := range map[string]func(f *fixture){
 		"removed": func(f *fixture) { f.must(f.client.Uninstall("acme/tracker")) },
 		"pinned":  func(f *fixture) { _, err := f.client.Pin("acme/tracker", true); f.must(err) },
@@ -140,6 +142,7 @@ func TestActivateAllLooksAgain(t *testing.T) {
 // What is refused is not prepared, and nothing is asked for that a person would
 // have to answer.
 func TestPrepareRefuses(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	no := errors.New("no")
 	refuse := func(context.Context, Review) error { return no }

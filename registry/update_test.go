@@ -32,6 +32,7 @@ func (f *fixture) update() Update {
 }
 
 func TestUpdates(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.mustInstall(tracker)
 	if u := f.update(); u.Newer() || u.Err != nil {
@@ -60,6 +61,7 @@ func TestUpdates(t *testing.T) {
 // A registry that can't be reached, or whose snapshot has expired, is told per
 // plugin, and what is installed goes on.
 func TestUpdatesThatCannotBeTold(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.mustInstall(tracker)
 	f.now = f.now.Add(snapshotLife)
@@ -84,6 +86,7 @@ func TestUpdatesThatCannotBeTold(t *testing.T) {
 }
 
 func TestYankedIsNoUpdate(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.mustInstall(tracker)
 	f.publish("1.1.0")
@@ -95,6 +98,7 @@ func TestYankedIsNoUpdate(t *testing.T) {
 
 // What changes between the proposal and its yes is not installed.
 func TestApplyLooksAgain(t *testing.T) {
+	t.Parallel()
 	for name, meanwhile := range map[string]func(f *fixture){
 		"removed": func(f *fixture) { f.must(f.client.Uninstall("acme/tracker")) },
 		"updated": func(f *fixture) { f.mustInstall(tracker) },
@@ -120,6 +124,7 @@ func TestApplyLooksAgain(t *testing.T) {
 }
 
 func TestChannels(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.publishBeta("1.1.0")
 	if e := f.mustInstall(tracker); e.Version != "1.0.0" || e.Channel != "" {
@@ -161,6 +166,7 @@ func TestChannels(t *testing.T) {
 
 // A version that was rolled back to stays until it is unpinned.
 func TestPin(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.mustInstall(tracker)
 	e, err := f.client.Pin("acme/tracker", true)
@@ -186,6 +192,7 @@ func TestPin(t *testing.T) {
 }
 
 func TestRollbackAsks(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.mustInstall(tracker)
 	rollback := func(o InstallOptions) error {
@@ -228,6 +235,7 @@ func TestRollbackAsks(t *testing.T) {
 
 // An update over a version that was revoked says so.
 func TestReviewOfWhatIsUnsound(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.mustInstall(tracker)
 	f.publish("1.1.0")
@@ -243,6 +251,7 @@ func TestReviewOfWhatIsUnsound(t *testing.T) {
 }
 
 func TestComplete(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	short := Ref{Name: "tracker", Constraint: "~> 1.0"}
 	got, err := f.client.Complete(t.Context(), short)
@@ -281,6 +290,7 @@ func TestComplete(t *testing.T) {
 // A name that is looked for in a new snapshot, because no copy has it, is told
 // from one whose registry can't be reached.
 func TestCompleteOffline(t *testing.T) {
+	t.Parallel()
 	f := newFixture(t)
 	f.tamper(func(m map[string][]byte) { clear(m) })
 	_, err := f.client.Complete(t.Context(), Ref{Name: "wiki"})
@@ -290,6 +300,7 @@ func TestCompleteOffline(t *testing.T) {
 }
 
 func TestParseName(t *testing.T) {
+	t.Parallel()
 	for s, want := range map[string]Ref{
 		"tracker":           {Name: "tracker"},
 		"tracker@beta":      {Name: "tracker", Channel: Beta},
