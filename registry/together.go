@@ -82,7 +82,10 @@ func (c *Client) ActivateAll(ready []*Prepared, remove []string) error {
 			if err := c.unchanged(p, lock); err != nil {
 				return err
 			}
-			if _, err := c.load(p.entry); err != nil {
+			switch _, err := c.load(p.entry); {
+			case isMissing(err): // somebody else's change cleared it up, and another one took that back
+				return p.changed()
+			case err != nil:
 				return err
 			}
 			next, entries = next.with(p.entry), append(entries, p.entry)
@@ -104,6 +107,10 @@ func (c *Client) unchanged(p *Prepared, lock *Lock) error {
 	if reflect.DeepEqual(lock.find(p.entry.Plugin()), p.before) && s.registry().sameAs(p.Review.Registry) {
 		return nil
 	}
+	return p.changed()
+}
+
+func (p *Prepared) changed() error {
 	return abi.Errorf(abi.ErrConfirmationRequired, "install", "%q changed meanwhile: nothing was installed", p.entry.Plugin()).
 		WithHint("the same command again")
 }

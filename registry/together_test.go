@@ -166,3 +166,26 @@ func TestPrepareRefuses(t *testing.T) {
 		t.Errorf("kept: %q", files)
 	}
 }
+
+// A change that came and went between the two steps has cleared up what was prepared:
+// that is no damage, and nothing is installed.
+func TestActivateAllAfterATidy(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.mustInstall(tracker)
+	f.publish("1.1.0")
+	ready := f.prepare("tracker")
+	for _, pinned := range []bool{true, false} {
+		_, err := f.client.Pin("acme/tracker", pinned)
+		f.must(err)
+	}
+	lock, err := readLock(f.client.lockPath())
+	f.must(err)
+	f.must(f.client.enforce(lock))
+	if err := f.client.ActivateAll(ready, nil); !errors.Is(err, abi.ErrConfirmationRequired) {
+		t.Errorf("activated: %v", err)
+	}
+	f.wantActive("1.0.0")
+	f.must(f.client.ActivateAll(f.prepare("tracker"), nil))
+	f.wantActive("1.1.0")
+}
