@@ -80,7 +80,11 @@ func (w *worker) send(f frame) error { return writeFrame(w.proc.in, f) }
 
 // close ends the process and forgets it. It is called once.
 func (w *worker) close() {
+	w.proc.notePeak()
 	w.proc.close()
+	if w.sb.ended != nil {
+		w.sb.ended(w.proc.cost())
+	}
 	w.sb.mu.Lock()
 	delete(w.sb.workers, w)
 	w.sb.mu.Unlock()

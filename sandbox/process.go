@@ -20,7 +20,8 @@ type process struct {
 	ended chan struct{}
 
 	mu     sync.Mutex
-	reaped bool // the pid may belong to another process; under mu
+	reaped bool  // the pid may belong to another process; under mu
+	peak   int64 // of resident memory that was seen, in bytes; under mu
 
 	status string // how it ended; once ended is closed
 }
@@ -124,7 +125,32 @@ func (p *process) usage() (usage, bool) {
 	if p.reaped {
 		return usage{}, false
 	}
-	return readUsage(p.cmd.Process.Pid)
+	u, ok := readUsage(p.cmd.Process.Pid)
+	p.peak = max(p.peak, u.resident)
+	return u, ok
+}
+
+// notePeak looks how much memory the worker had at most, before it ends.
+func (p *process) notePeak() {
+	if !waitsWithoutReaping {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.reaped {
+		p.peak = max(p.peak, readPeak(p.cmd.Process.Pid))
+	}
+}
+
+// cost is what an ended process has used.
+func (p *process) cost() Cost {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c := Cost{Peak: p.peak}
+	if s := p.cmd.ProcessState; s != nil {
+		c.CPU = s.UserTime() + s.SystemTime()
+	}
+	return c
 }
 
 // A usage is what a worker costs.

@@ -71,6 +71,23 @@ func readUsage(pid int) (usage, bool) {
 	return u, true
 }
 
+// readPeak asks for the largest resident set that a process had, in bytes.
+func readPeak(pid int) int64 {
+	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	if err != nil {
+		return 0
+	}
+	for line := range bytes.Lines(status) {
+		if rest, ok := bytes.CutPrefix(line, []byte("VmHWM:")); ok {
+			kib, err := strconv.ParseInt(string(bytes.TrimSpace(bytes.TrimSuffix(bytes.TrimSpace(rest), []byte("kB")))), 10, 64)
+			if err == nil {
+				return kib << 10
+			}
+		}
+	}
+	return 0
+}
+
 // lifetimeCPU ends a worker that nobody is left to kill.
 const lifetimeCPU = 10 * time.Minute
 

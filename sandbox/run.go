@@ -37,15 +37,25 @@ type Config struct {
 	Command []string
 	// Limits that are zero have their default.
 	Limits Limits
+	// Ended, if it is not nil, is told of each worker that has ended what it cost.
+	// Several may end at once.
+	Ended func(Cost)
 	// Log takes the guests' log, one record "guest" a line with its text escaped,
 	// and what goes wrong behind host calls. The default drops both.
 	Log *slog.Logger
+}
+
+// A Cost is what one worker process has used in its life. Zero is not known.
+type Cost struct {
+	Peak int64         // of resident memory, in bytes
+	CPU  time.Duration // of all of its threads
 }
 
 // A Sandbox compiles modules and runs them. It may be used by many goroutines.
 type Sandbox struct {
 	lim       Limits
 	command   []string
+	ended     func(Cost) // or nil
 	log       *slog.Logger
 	store     *cacheStore
 	spawner   *spawner
@@ -83,7 +93,7 @@ func Open(ctx context.Context, cfg Config) (*Sandbox, error) {
 		log = slog.New(slog.DiscardHandler)
 	}
 	return &Sandbox{
-		lim: cfg.Limits.withDefaults(), command: command, log: log, store: store, spawner: newSpawner(),
+		lim: cfg.Limits.withDefaults(), command: command, ended: cfg.Ended, log: log, store: store, spawner: newSpawner(),
 		compiling: make(chan struct{}, 1), workers: make(map[*worker]struct{}), pools: make(map[*pool]struct{}),
 	}, nil
 }

@@ -29,8 +29,8 @@ const (
 )
 
 func (a *app) connectorCmd() *cobra.Command {
-	cmd := &cobra.Command{Use: "connector", Short: "build, sign and publish connectors"}
-	cmd.AddCommand(a.connectorBuildCmd(), a.connectorSignCmd(), a.connectorPublishCmd(), a.connectorProposeCmd())
+	cmd := &cobra.Command{Use: "connector", Short: "build, check, sign and publish connectors"}
+	cmd.AddCommand(a.connectorBuildCmd(), a.connectorSignCmd(), a.connectorPublishCmd(), a.connectorProposeCmd(), a.connectorCheckCmd())
 	return cmd
 }
 

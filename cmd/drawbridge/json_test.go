@@ -30,7 +30,7 @@ func results() map[string]any {
 		"approvals": approvalsResult{}, "audit": auditResult{}, "audit verify": audit.Report{}, "check": connectorsResult{},
 		"clients add": control.NewClient{}, "clients list": clientsResult{}, "clients may-ask": control.NewClient{}, "clients may-ask --off": mayAskResult{},
 		"clients revoke": clientRemovedResult{}, "completion": scriptResult{},
-		"connector build": builtResult{}, "connector propose": registry.Proposal{}, "connector publish": changed{}, "connector sign": signedResult{},
+		"connector build": builtResult{}, "connector check": moduleResult{}, "connector propose": registry.Proposal{}, "connector publish": changed{}, "connector sign": signedResult{},
 		"doctor": doctorResult{}, "info": host.PluginDetails{}, "install": installedResult{},
 		"key export": exportedKey{}, "key import": keysResult{}, "key list": keysResult{}, "key new": newKeyResult{}, "key remove": keyRemovedResult{},
 		"key renew": keyResult{}, "key show": keyResult{}, "key verify": keyVerdict{},

@@ -144,6 +144,7 @@ func (r *jsonRun) maintainer() {
 	r.prints("registry init reg.git --id team" + asKey)
 	r.prints("registry add-publisher reg.git acme key.asc " + fpr + asKey)
 	r.prints("connector build src --registry team --namespace acme --wasm sample.wasm")
+	r.prints("connector check sample.wasm --call sample.look")
 	r.prints("connector sign dist" + asKey)
 	r.prints("key verify --keyring key.asc --signature dist/release.json.asc dist/release.json")
 	r.prints("key verify --keyring second.asc --signature dist/release.json.asc dist/release.json")
