@@ -1,6 +1,7 @@
 package registry
 
 import (
+	"maps"
 	"path/filepath"
 	"testing"
 	"time"
@@ -28,9 +29,7 @@ func TestRemovedUnderAnotherPinAndOtherRoots(t *testing.T) {
 			f.must(f.m.Refresh(t.Context(), next))
 			f.refresh()
 			f.must(f.client.RemoveRegistry("main"))
-			for path, data := range f.strangersRoot() {
-				old[path] = data
-			}
+			maps.Copy(old, f.strangersRoot())
 			f.replace(old)
 			_, err := f.client.AddRegistry(t.Context(), f.origin, f.owner2.Fingerprint())
 			wantRefused(t, err, abi.ReasonSnapshotOlder)
@@ -51,9 +50,7 @@ func TestRemovedRootsAreNoDisguise(t *testing.T) {
 	g := f.otherOwner()
 	g.must(g.m.ChangeRoles(t.Context(), g.keys, RoleChange{})) // a second root of its own
 	g.tamper(func(m map[string][]byte) {
-		for path, data := range roots {
-			m[path] = data
-		}
+		maps.Copy(m, roots)
 	})
 	err := f.client.exclusive(func() error {
 		from, err := parseAddress(g.origin)
@@ -83,4 +80,23 @@ func (f *fixture) strangersRoot() map[string][]byte {
 	f.must(err)
 	files := g.files()
 	return map[string][]byte{"root/1.json": files["root/1.json"], "root/1.json.asc": files["root/1.json.asc"]}
+}
+
+// A record from before the roots were kept holds as far as the first owner's roots lead.
+func TestRemovedWithoutRoots(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t)
+	f.handOver()
+	old := f.files()
+	f.now = f.now.Add(time.Hour)
+	f.must(f.m.Refresh(t.Context(), Keys{[]Signer{f.owner2}, f.keys.Snapshot, f.keys.Revocation}))
+	f.refresh()
+	s, dir, err := f.client.registryState("main")
+	f.must(err)
+	s.Roots = nil
+	f.must(s.write(filepath.Join(dir, stateFile)))
+	f.must(f.client.RemoveRegistry("main"))
+	f.replace(old)
+	_, err = f.client.AddRegistry(t.Context(), f.origin, f.owner2.Fingerprint())
+	wantRefused(t, err, abi.ReasonSnapshotOlder)
 }
