@@ -31,15 +31,15 @@ type catalog struct {
 // isn't changed. The order matters: nothing is read before what vouches for it.
 func verifyCatalog(f files, old *state, now time.Time) (*catalog, error) {
 	c := &catalog{files: f, now: now, state: old.clone(), spaces: map[string]*Namespace{}}
-	root, rootBytes, err := rootChain(f.ReadFile, old.Pinned, now)
+	roots, err := rootChain(f.ReadFile, old.Pinned, now)
 	if err != nil {
 		return nil, err
 	}
-	if err := checkRootAgainst(old, root, hashOf(rootBytes)); err != nil {
+	if err := checkRootAgainst(old, roots.newest, hashOf(roots.data)); err != nil {
 		return nil, err
 	}
-	c.root = root
-	c.takeRoot(rootBytes)
+	c.root = roots.newest
+	c.takeRoot(roots)
 	if err := c.readSnapshot(); err != nil {
 		return nil, err
 	}
@@ -53,12 +53,13 @@ func verifyCatalog(f files, old *state, now time.Time) (*catalog, error) {
 // takeRoot records the root. New snapshot keys in a newer root start the count of
 // snapshots again: it is how owners recover from a thief who signed a snapshot
 // with a version that can't be topped.
-func (c *catalog) takeRoot(data []byte) {
+func (c *catalog) takeRoot(roots *lineage) {
 	s, keys := c.state, c.root.Roles.Snapshot.Keys
 	if c.root.Version > s.Root && !slices.Equal(keys, s.SnapshotKeys) {
 		s.Snapshot, s.SnapshotHash = 0, ""
 	}
-	s.Registry, s.Root, s.RootHash, s.SnapshotKeys = c.root.Registry, c.root.Version, hashOf(data), keys
+	s.Registry, s.Root, s.RootHash, s.SnapshotKeys = c.root.Registry, c.root.Version, hashOf(roots.data), keys
+	s.Roots = roots.hashes
 }
 
 // readSnapshot verifies the snapshot and compares it with the newest one seen.

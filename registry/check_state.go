@@ -83,10 +83,10 @@ func (c *checker) roots() {
 		return
 	}
 	for _, k := range slices.Sorted(maps.Keys(owners)) {
-		if _, _, err := rootChain(c.base.ReadFile, k, c.now); err != nil {
+		if _, err := rootChain(c.base.ReadFile, k, c.now); err != nil {
 			continue
 		}
-		if _, _, err := rootChain(c.head.ReadFile, k, c.now); err != nil {
+		if _, err := rootChain(c.head.ReadFile, k, c.now); err != nil {
 			c.refuse(rootPath(c.is.root.Version), fmt.Errorf("for who pinned owner %s: %w", k, err))
 		}
 	}

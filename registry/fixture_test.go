@@ -36,10 +36,10 @@ var everybody = sync.OnceValues(func() (people, error) {
 		"revoker": &p.revoker, "publisher": &p.publisher, "mallory": &p.mallory,
 	}
 	for name, slot := range all {
-		go func() (err error) {
-			defer func() { made <- err }()
-			*slot, err = newKey(name, epoch)
-			return err
+		go func() {
+			k, err := newKey(name, epoch)
+			*slot = k
+			made <- err
 		}()
 	}
 	var errs []error

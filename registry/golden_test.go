@@ -28,7 +28,7 @@ func examples() map[string][2]document {
 	entry.Signed, entry.Consented, entry.Previous = day(3), day(4), &old
 	entry.Channel, entry.Pinned = Beta, true
 	seen := state{
-		typeState, Format, "main", "https://git.example/registry.git", false, key("0"), 2, hash("9").SHA256,
+		typeState, Format, "main", "https://git.example/registry.git", false, key("0"), 2, hash("9").SHA256, nil,
 		[]signing.Fingerprint{key("2")},
 		7, hash("e").SHA256, day(15),
 		map[string]int64{"acme": 2},
@@ -37,6 +37,8 @@ func examples() map[string][2]document {
 		[]RevokedArtifact{},
 		map[string]seenIndex{"acme/tracker": {day(4), map[string]Time{"1.0.0": day(1), "1.1.0": day(3)}}},
 	}
+	rooted := seen
+	rooted.Roots = []string{hash("8").SHA256, hash("9").SHA256}
 	elsewhere := seen
 	elsewhere.URL, elsewhere.Elsewhere = "/srv/registry.git", true
 	return map[string][2]document{
@@ -70,6 +72,7 @@ func examples() map[string][2]document {
 		"teams.json":        {&teams{typeTeams, Format, []Team{{"support", key("6"), "-----BEGIN PGP PUBLIC KEY BLOCK-----\n", day(4), 3, hash("7").SHA256}}, nil}, &teams{}},
 		"teams-former.json": {&teams{typeTeams, Format, []Team{}, []FormerTeam{{"support", key("6"), 3, hash("7").SHA256, day(6)}}}, &teams{}},
 		"state.json":        {&seen, &state{}},
+		"state-roots.json":  {&rooted, &state{}},
 		"names.json":        {&knownNames{typeNames, Format, "main", day(1), []string{"acme/clock", "acme/tracker"}}, &knownNames{}},
 		"removed.json":      {&tombstone{typeRemoved, Format, day(9), true, &elsewhere, []string{"acme/clock", "acme/tracker"}}, &tombstone{}},
 	}

@@ -245,17 +245,17 @@ func (p *past) entry(before *past, whole bool, pinned signing.Fingerprint, now t
 		Commit: p.commit, Version: s.Version, Root: s.Root, Issued: s.Issued.Time, Expires: s.Expires.Time,
 		Signers: []signing.Fingerprint{}, Changes: []Change{},
 	}
-	root, _, err := followRoots(p.latest, pinned, now)
+	roots, err := followRoots(p.latest, pinned, now)
 	if err == nil {
 		var verdict signing.Verdict
-		verdict, err = judge{p.latest, now}.verify(snapshotPath, p.bytes, root.Roles.Snapshot, signing.Archive)
+		verdict, err = judge{p.latest, now}.verify(snapshotPath, p.bytes, roots.newest.Roles.Snapshot, signing.Archive)
 		e.Signers = append(e.Signers, keysOf(verdict)...)
 	}
-	if err == nil && root.Version != s.Root {
-		err = fmt.Errorf("it is for root version %d, beside root version %d", s.Root, root.Version)
+	if err == nil && roots.newest.Version != s.Root {
+		err = fmt.Errorf("it is for root version %d, beside root version %d", s.Root, roots.newest.Version)
 	}
 	if err == nil {
-		err = p.follows(before, whole, root)
+		err = p.follows(before, whole, roots.newest)
 	}
 	if err != nil {
 		e.Problem = err.Error()

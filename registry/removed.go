@@ -225,14 +225,16 @@ func (a *arrival) hold(cat *catalog) (*catalog, error) {
 	return cat, nil
 }
 
-// same reports whether a registry is the one that was removed: the roots that follow
-// from the key that was pinned then end in the same one.
+// same reports whether a registry is the one that was removed: one of the roots that
+// followed from the key that was pinned then is one of those that follow from the key
+// that is pinned now, or such roots end in the same one. Those before are nobody's word.
 func (t *tombstone) same(cat *catalog) bool {
-	if t.State.Pinned == cat.state.Pinned {
+	shared := func(hash string) bool { return slices.Contains(cat.state.Roots, hash) }
+	if t.State.Pinned == cat.state.Pinned || slices.ContainsFunc(t.State.Roots, shared) {
 		return true
 	}
-	root, _, err := followRoots(cat.files.ReadFile, t.State.Pinned, cat.now)
-	return err == nil && root.Registry == t.State.Registry
+	roots, err := followRoots(cat.files.ReadFile, t.State.Pinned, cat.now)
+	return err == nil && roots.newest.Registry == t.State.Registry
 }
 
 // explain says in a refusal when the newer state was seen, and what helps.

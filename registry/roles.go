@@ -66,45 +66,52 @@ func (j judge) certificates(keys []signing.Fingerprint) ([]byte, error) {
 	return all, nil
 }
 
-// rootChain follows the roots and returns the newest and its bytes. Older roots may
-// rest on keys that have expired since; the newest may not.
-func rootChain(r reader, pinned signing.Fingerprint, now time.Time) (*Root, []byte, error) {
-	root, data, err := followRoots(r, pinned, now)
+// A lineage is the roots from the first that a pinned key owns and signed to the
+// newest.
+type lineage struct {
+	newest *Root
+	data   []byte   // of the newest
+	hashes []string // of all of them, the oldest first
+}
+
+// rootChain follows the roots. Older ones may rest on keys that have expired since; the
+// newest may not.
+func rootChain(r reader, pinned signing.Fingerprint, now time.Time) (*lineage, error) {
+	l, err := followRoots(r, pinned, now)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	if _, err := (judge{r, now}).verify(rootPath(root.Version), data, root.Roles.Owner, signing.Install); err != nil {
-		return nil, nil, err
+	if _, err := (judge{r, now}).verify(rootPath(l.newest.Version), l.data, l.newest.Roles.Owner, signing.Install); err != nil {
+		return nil, err
 	}
-	return root, data, nil
+	return l, nil
 }
 
 // followRoots goes from the first root that the pinned key owns and signed to the
 // newest.
-func followRoots(r reader, pinned signing.Fingerprint, now time.Time) (*Root, []byte, error) {
-	var trusted *Root
-	var trustedBytes []byte
+func followRoots(r reader, pinned signing.Fingerprint, now time.Time) (*lineage, error) {
+	var l lineage
 	for n := int64(1); n <= maxRoots; n++ {
 		data, err := r(rootPath(n))
 		if isMissing(err) {
 			break
 		}
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		next, err := nextRoot(judge{r, now}, trusted, pinned, n, data)
+		next, err := nextRoot(judge{r, now}, l.newest, pinned, n, data)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
 		if next != nil {
-			trusted, trustedBytes = next, data
+			l.newest, l.data, l.hashes = next, data, append(l.hashes, hashOf(data))
 		}
 	}
-	if trusted == nil {
-		return nil, nil, refuse(abi.ReasonUnknownKey, []signing.Fingerprint{pinned},
+	if l.newest == nil {
+		return nil, refuse(abi.ReasonUnknownKey, []signing.Fingerprint{pinned},
 			"no root of this registry is signed by the pinned key")
 	}
-	return trusted, trustedBytes, nil
+	return &l, nil
 }
 
 // firstOwner returns a key that owns and signed the first root: what stands for the

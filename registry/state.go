@@ -21,6 +21,7 @@ type state struct {
 	Pinned       signing.Fingerprint   `json:"pinned"`              // what the user typed
 	Root         int64                 `json:"root"`                // the newest root's version
 	RootHash     string                `json:"root_sha256"`         // and its bytes
+	Roots        []string              `json:"roots,omitempty"`     // hashes of all from the first that the pinned key owns
 	SnapshotKeys []signing.Fingerprint `json:"snapshot_keys"`       // of that root
 	Snapshot     int64                 `json:"snapshot"`            // the newest snapshot's version
 	SnapshotHash string                `json:"snapshot_sha256"`
@@ -51,6 +52,11 @@ func (s *state) check() error {
 	}
 	if !s.Pinned.Valid() || s.URL == "" || s.Root < 1 || s.Snapshot < 1 || s.Namespaces == nil {
 		return fmt.Errorf("pinned key %q, root %d, snapshot %d", s.Pinned, s.Root, s.Snapshot)
+	}
+	for _, hash := range s.Roots {
+		if !validHash(hash) {
+			return fmt.Errorf("root %q", hash)
+		}
 	}
 	for plugin, x := range s.Indexes {
 		for version := range x.Versions {

@@ -19,7 +19,7 @@ func (e *edit) trusted() error {
 	if err != nil {
 		return err
 	}
-	root, _, err := followRoots(e.read, pinned, e.now)
+	roots, err := followRoots(e.read, pinned, e.now)
 	if err != nil {
 		return err
 	}
@@ -27,7 +27,7 @@ func (e *edit) trusted() error {
 	if err != nil {
 		return malformed(snapshotPath, "it is missing")
 	}
-	if _, err := (judge{e.read, e.now}).verify(snapshotPath, data, root.Roles.Snapshot, signing.Archive); err != nil {
+	if _, err := (judge{e.read, e.now}).verify(snapshotPath, data, roots.newest.Roles.Snapshot, signing.Archive); err != nil {
 		return err
 	}
 	var s Snapshot
@@ -35,7 +35,7 @@ func (e *edit) trusted() error {
 		return err
 	}
 	if path, ok := e.strange(&s); ok {
-		return refuse(abi.ReasonTampered, root.Roles.Snapshot.Keys, "%q isn't what snapshot version %d lists, and signing would vouch for it", path, s.Version).
+		return refuse(abi.ReasonTampered, roots.newest.Roles.Snapshot.Keys, "%q isn't what snapshot version %d lists, and signing would vouch for it", path, s.Version).
 			WithHint("git log -- %s, and go back to a state that was signed; drawbridge registry check says more", path)
 	}
 	return nil
