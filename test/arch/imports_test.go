@@ -44,6 +44,7 @@ var allowed = []struct{ pkg, imports string }{
 	{"host/control", "abi/* host host/platform host/gate host/audit host/clients"},
 	{"abi/sdk", "abi github.com/extism/go-pdk"},
 	{"abi/sdk/sdktest", "abi/*"},
+	{"abi/sdk/gen", "abi/atomicfile"},
 	{"connectors-src/tracker", "abi abi/sdk"},
 	{"connectors-src/tracker-suite", "abi abi/sdk"},
 	{"connectors-src/trespasser", "abi abi/sdk"},
