@@ -129,16 +129,12 @@ func asReadInto(b *strings.Builder, indent, target, from string, t types.Type, d
 	switch kind {
 	case isList:
 		fmt.Fprintf(b, "%sfor (let %s = 0; %s < %s.items.length; %s++) {\n", indent, i, i, from, i)
-		item := fmt.Sprintf("item%d", depth)
-		fmt.Fprintf(b, "%s  let %s: %s = %s;\n", indent, item, asField(elem), asZero(elem))
-		asReadInto(b, indent+"  ", item, from+".items["+i+"]", elem, depth+1)
-		fmt.Fprintf(b, "%s  %s.push(%s);\n%s}\n", indent, target, asNarrow(item, elem), indent)
+		item := asReadItem(b, indent+"  ", from+".items["+i+"]", elem, depth)
+		fmt.Fprintf(b, "%s  %s.push(%s);\n%s}\n", indent, target, item, indent)
 	case isMap:
 		fmt.Fprintf(b, "%sfor (let %s = 0; %s < %s.names.length; %s++) {\n", indent, i, i, from, i)
-		item := fmt.Sprintf("item%d", depth)
-		fmt.Fprintf(b, "%s  let %s: %s = %s;\n", indent, item, asField(elem), asZero(elem))
-		asReadInto(b, indent+"  ", item, from+".items["+i+"]", elem, depth+1)
-		fmt.Fprintf(b, "%s  %s.set(%s.names[%s], %s);\n%s}\n", indent, target, from, i, asNarrow(item, elem), indent)
+		item := asReadItem(b, indent+"  ", from+".items["+i+"]", elem, depth)
+		fmt.Fprintf(b, "%s  %s.set(%s.names[%s], %s);\n%s}\n", indent, target, from, i, item, indent)
 	case isString, isEnum, isBool, isInt, isFloat, isRaw, isStruct:
 		fmt.Fprintf(b, "%s%s = %s;\n", indent, target, asReadValue(from, t, kind))
 	}
@@ -163,11 +159,16 @@ func asReadValue(from string, t types.Type, kind shape) string {
 	panic("BUG: a shape that AssemblyScript does not read")
 }
 
-func asNarrow(expr string, t types.Type) string {
-	if kind, _ := shapeOf(t); kind == isRaw {
-		return expr + "!"
+// AsReadItem writes what reads an element, and returns the expression that it is.
+func asReadItem(b *strings.Builder, indent, from string, t types.Type, depth int) string {
+	kind, _ := shapeOf(t)
+	if kind != isList && kind != isMap {
+		return asReadValue(from, t, kind)
 	}
-	return expr
+	item := fmt.Sprintf("item%d", depth)
+	fmt.Fprintf(b, "%sconst %s: %s = %s;\n", indent, item, asType(t), asZero(t))
+	asReadInto(b, indent, item, from, t, depth+1)
+	return item
 }
 
 // AsField is the type of a field or variable, AsType that of an element.
