@@ -10,7 +10,7 @@ import (
 	"github.com/drawbridge-mcp/drawbridge/abi/strictjson"
 )
 
-// Text comes back as it was: astral, combining, controls, what JSON escapes, much.
+// text comes back as it was: astral, combining, controls, what JSON escapes, much.
 func (k *kit) text(t *testing.T) {
 	for _, s := range []string{
 		"", "żółć", "😀𝔘", "e\u0301\u200d", "\"\\/\b\f\n\r\t\u0000\u001f\u2028", strings.Repeat("ab😀", 100_000),
@@ -65,7 +65,7 @@ func (k *kit) steps(t *testing.T) {
 	}
 }
 
-// Answers are read as far as the limit, and in any order of columns.
+// answers are read as far as the limit, and in any order of columns.
 func (k *kit) answers(t *testing.T) {
 	rows := `{"id":-9,"title":"Füße 😀"},{"id":12,"title":"` + strings.Repeat("x", 1_000_000) + `"}`
 	table := `{"rows":[["Füße 😀",-9],["` + strings.Repeat("x", 1_000_000) + `",12]],"cols":["title","id"]}`

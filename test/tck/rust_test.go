@@ -20,7 +20,7 @@ func TestRust(t *testing.T) {
 	tck.Run(t, wasm)
 }
 
-// RustForWASM finds a compiler with the standard library of our target. One that a
+// rustForWASM finds a compiler with the standard library of our target. One that a
 // person installed may lack it where the system's has it.
 func rustForWASM(t *testing.T) string {
 	t.Helper()
@@ -37,7 +37,7 @@ func rustForWASM(t *testing.T) string {
 	return ""
 }
 
-// BuildRust compiles copies of SDK and guest in a folder of their own.
+// buildRust compiles copies of SDK and guest in a folder of their own.
 func buildRust(t *testing.T, rustc string) []byte {
 	t.Helper()
 	dir := t.TempDir()

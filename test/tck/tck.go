@@ -55,7 +55,7 @@ type kit struct {
 	log    buffer
 }
 
-// Described wants exactly the tools of README.md, and each host call as an import.
+// described wants exactly the tools of README.md, and each host call as an import.
 func (k *kit) described(c sandbox.CompiledInfo) {
 	const want = `{"v":1,"tools":["tck.act","tck.context","tck.echo","tck.expired","tck.fetch","tck.progress","tck.read","tck.shot"]}`
 	if string(c.Describe) != want {
@@ -66,7 +66,7 @@ func (k *kit) described(c sandbox.CompiledInfo) {
 	}
 }
 
-// Call runs one tool; the input and every answer carry a member that nobody knows.
+// call runs one tool; the input and every answer carry a member that nobody knows.
 func (k *kit) call(t *testing.T, tool string, args string, calls *canned) abi.CallOutput {
 	t.Helper()
 	input := fmt.Sprintf(`{%s"v":1,"tool":%q,"args":%s,"now":1767323045000,"seed":4294967295,"settings":{"base_url":"https://x.example"},"locale":"en-GB"}`, grease, tool, args)
@@ -119,7 +119,7 @@ func (b *buffer) String() string {
 	return b.text.String()
 }
 
-// Same compares JSON by what it means.
+// same compares JSON by what it means.
 func same(t *testing.T, what string, got []byte, want string) {
 	t.Helper()
 	var g, w any

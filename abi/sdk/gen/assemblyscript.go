@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// AssemblyScript writes a class for each document, which writes itself as JSON and
+// assemblyScript writes a class for each document, which writes itself as JSON and
 // reads itself from a parsed value. What is missing or of another type in there
 // stays as in a new object, and what is unknown is passed over.
 func (m *model) assemblyScript() []byte {
@@ -122,7 +122,7 @@ func asRead(b *strings.Builder, s structure) {
 	b.WriteString("    return out;\n  }\n")
 }
 
-// AsReadInto writes the statements that read the value from into the target.
+// asReadInto writes the statements that read the value from into the target.
 func asReadInto(b *strings.Builder, indent, target, from string, t types.Type, depth int) {
 	kind, elem := shapeOf(t)
 	i := fmt.Sprintf("i%d", depth)
@@ -159,7 +159,7 @@ func asReadValue(from string, t types.Type, kind shape) string {
 	panic("BUG: a shape that AssemblyScript does not read")
 }
 
-// AsReadItem writes what reads an element, and returns the expression that it is.
+// asReadItem writes what reads an element, and returns the expression that it is.
 func asReadItem(b *strings.Builder, indent, from string, t types.Type, depth int) string {
 	kind, _ := shapeOf(t)
 	if kind != isList && kind != isMap {
@@ -171,7 +171,7 @@ func asReadItem(b *strings.Builder, indent, from string, t types.Type, depth int
 	return item
 }
 
-// AsField is the type of a field or variable, AsType that of an element.
+// asField is the type of a field or variable, AsType that of an element.
 func asField(t types.Type) string {
 	if kind, _ := shapeOf(t); kind == isRaw || kind == isStruct && isPointer(t) {
 		return asType(t) + " | null"
