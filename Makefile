@@ -50,6 +50,7 @@ deps: ## install what is missing: Chromium and Git
 
 deps-npm:
 	@test/scripts/deps.sh npm
+	@if command -v npm >/dev/null; then npm ci --silent --no-audit --no-fund --prefix test/tck/guests/as; fi
 
 demo: deps build ## run the main job from start to end; KEEP=1 leaves the host running
 	@$(DRAWBRIDGE) demo --source $(CURDIR) $(if $(KEEP),--keep)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// AssemblyScript writes a class for each document, which writes itself as JSON and
+// assemblyScript writes a class for each document, which writes itself as JSON and
 // reads itself from a parsed value. What is missing or of another type in there
 // stays as in a new object, and what is unknown is passed over.
 func (m *model) assemblyScript() []byte {
@@ -122,23 +122,19 @@ func asRead(b *strings.Builder, s structure) {
 	b.WriteString("    return out;\n  }\n")
 }
 
-// AsReadInto writes the statements that read the value from into the target.
+// asReadInto writes the statements that read the value from into the target.
 func asReadInto(b *strings.Builder, indent, target, from string, t types.Type, depth int) {
 	kind, elem := shapeOf(t)
 	i := fmt.Sprintf("i%d", depth)
 	switch kind {
 	case isList:
 		fmt.Fprintf(b, "%sfor (let %s = 0; %s < %s.items.length; %s++) {\n", indent, i, i, from, i)
-		item := fmt.Sprintf("item%d", depth)
-		fmt.Fprintf(b, "%s  let %s: %s = %s;\n", indent, item, asField(elem), asZero(elem))
-		asReadInto(b, indent+"  ", item, from+".items["+i+"]", elem, depth+1)
-		fmt.Fprintf(b, "%s  %s.push(%s);\n%s}\n", indent, target, asNarrow(item, elem), indent)
+		item := asReadItem(b, indent+"  ", from+".items["+i+"]", elem, depth)
+		fmt.Fprintf(b, "%s  %s.push(%s);\n%s}\n", indent, target, item, indent)
 	case isMap:
 		fmt.Fprintf(b, "%sfor (let %s = 0; %s < %s.names.length; %s++) {\n", indent, i, i, from, i)
-		item := fmt.Sprintf("item%d", depth)
-		fmt.Fprintf(b, "%s  let %s: %s = %s;\n", indent, item, asField(elem), asZero(elem))
-		asReadInto(b, indent+"  ", item, from+".items["+i+"]", elem, depth+1)
-		fmt.Fprintf(b, "%s  %s.set(%s.names[%s], %s);\n%s}\n", indent, target, from, i, asNarrow(item, elem), indent)
+		item := asReadItem(b, indent+"  ", from+".items["+i+"]", elem, depth)
+		fmt.Fprintf(b, "%s  %s.set(%s.names[%s], %s);\n%s}\n", indent, target, from, i, item, indent)
 	case isString, isEnum, isBool, isInt, isFloat, isRaw, isStruct:
 		fmt.Fprintf(b, "%s%s = %s;\n", indent, target, asReadValue(from, t, kind))
 	}
@@ -163,14 +159,19 @@ func asReadValue(from string, t types.Type, kind shape) string {
 	panic("BUG: a shape that AssemblyScript does not read")
 }
 
-func asNarrow(expr string, t types.Type) string {
-	if kind, _ := shapeOf(t); kind == isRaw {
-		return expr + "!"
+// asReadItem writes what reads an element, and returns the expression that it is.
+func asReadItem(b *strings.Builder, indent, from string, t types.Type, depth int) string {
+	kind, _ := shapeOf(t)
+	if kind != isList && kind != isMap {
+		return asReadValue(from, t, kind)
 	}
-	return expr
+	item := fmt.Sprintf("item%d", depth)
+	fmt.Fprintf(b, "%sconst %s: %s = %s;\n", indent, item, asType(t), asZero(t))
+	asReadInto(b, indent, item, from, t, depth+1)
+	return item
 }
 
-// AsField is the type of a field or variable, AsType that of an element.
+// asField is the type of a field or variable, AsType that of an element.
 func asField(t types.Type) string {
 	if kind, _ := shapeOf(t); kind == isRaw || kind == isStruct && isPointer(t) {
 		return asType(t) + " | null"

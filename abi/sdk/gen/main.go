@@ -28,7 +28,7 @@ func main() {
 	}
 }
 
-// Write reads the package abi in source and writes the files below sdk.
+// write reads the package abi in source and writes the files below sdk.
 func write(source, sdk string) error {
 	m, err := load(source)
 	if err != nil {
@@ -46,7 +46,7 @@ func write(source, sdk string) error {
 	return nil
 }
 
-// Files are the generated files by their paths below abi/sdk.
+// files are the generated files by their paths below abi/sdk.
 func (m *model) files() (map[string][]byte, error) {
 	schema, err := m.schema()
 	if err != nil {

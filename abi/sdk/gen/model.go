@@ -84,7 +84,7 @@ func load(dir string) (*model, error) {
 	return l.model(), nil
 }
 
-// Comments notes what stands above or beside each type, field and constant.
+// comments notes what stands above or beside each type, field and constant.
 func (l *loader) comments(f *ast.File) {
 	ast.Inspect(f, func(n ast.Node) bool {
 		switch n := n.(type) {
@@ -112,7 +112,7 @@ func (l *loader) comments(f *ast.File) {
 
 func text(c *ast.CommentGroup) string { return strings.TrimSpace(c.Text()) }
 
-// Want marks a type of package abi and all that it is made of.
+// want marks a type of package abi and all that it is made of.
 func (l *loader) want(t types.Type) {
 	switch t := t.(type) {
 	case *types.Pointer:

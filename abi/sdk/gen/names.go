@@ -24,7 +24,7 @@ const (
 	isMap // by strings
 )
 
-// ShapeOf says what t is, and of a list or map what its elements are. Package abi
+// shapeOf says what t is, and of a list or map what its elements are. Package abi
 // and this program change together: a new kind of type is a bug here.
 func shapeOf(t types.Type) (shape, types.Type) {
 	if n, ok := types.Unalias(t).(*types.Named); ok && n.Obj().Name() == "RawMessage" {
@@ -62,7 +62,7 @@ func basicShape(t types.Type, b *types.Basic) shape {
 	return isString
 }
 
-// NameOf is the name of a struct or enum.
+// nameOf is the name of a struct or enum.
 func nameOf(t types.Type) string {
 	if p, ok := t.(*types.Pointer); ok {
 		t = p.Elem()
@@ -72,7 +72,7 @@ func nameOf(t types.Type) string {
 
 func isPointer(t types.Type) bool { _, ok := t.(*types.Pointer); return ok }
 
-// Upper turns MaxHostCalls and OpHTML into MAX_HOST_CALLS and OP_HTML.
+// upper turns MaxHostCalls and OpHTML into MAX_HOST_CALLS and OP_HTML.
 func upper(name string) string {
 	var b strings.Builder
 	rs := []rune(name)
@@ -86,7 +86,7 @@ func upper(name string) string {
 	return b.String()
 }
 
-// Comment writes doc with a mark before each line.
+// comment writes doc with a mark before each line.
 func comment(b *strings.Builder, indent, mark, doc string) {
 	if doc == "" {
 		return

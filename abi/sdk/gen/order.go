@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Model lists what is wanted by its name, and values in the order of the source,
+// model lists what is wanted by its name, and values in the order of the source,
 // so that the output is the same whatever order files are read in.
 func (l *loader) model() *model {
 	m := &model{limits: l.limits()}
@@ -38,7 +38,7 @@ func (l *loader) fields(s *types.Struct) []field {
 	return all
 }
 
-// Constants are the exported ones of type t.
+// constants are the exported ones of type t.
 func (l *loader) constants(t types.Type) []value {
 	var found []*types.Const
 	for _, name := range l.pkg.Scope().Names() {
@@ -60,7 +60,7 @@ func (l *loader) constants(t types.Type) []value {
 	return all
 }
 
-// Limits are limits.go: version, namespace, and numbers with and without a unit of time.
+// limits are limits.go: version, namespace, and numbers with and without a unit of time.
 func (l *loader) limits() []value {
 	timeout := l.pkg.Scope().Lookup("DefaultCallTimeout").Type()
 	all := slices.Concat(l.constants(types.Typ[types.UntypedInt]), l.constants(l.pkg.Scope().Lookup("Namespace").Type()))

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Rust writes a struct for each document, with the traits Write and Read of the
+// rust writes a struct for each document, with the traits Write and Read of the
 // crate's json module. It needs alloc and nothing else.
 func (m *model) rust() []byte {
 	var b strings.Builder
@@ -57,7 +57,7 @@ func rustImpl(b *strings.Builder, s structure) {
 	b.WriteString("        }\n    }\n}\n")
 }
 
-// RustName sets keywords apart.
+// rustName sets keywords apart.
 func rustName(name string) string {
 	if slices.Contains([]string{"as", "type"}, name) {
 		return name + "_"

@@ -6,7 +6,7 @@ import (
 	"go/types"
 )
 
-// Schema writes one JSON Schema (2020-12) with a definition for each document.
+// schema writes one JSON Schema (2020-12) with a definition for each document.
 // Objects are open: a module ignores fields that it does not know.
 func (m *model) schema() ([]byte, error) {
 	defs := map[string]any{}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// TypeScript writes types alone, and the lists of what is closed.
+// typeScript writes types alone, and the lists of what is closed.
 func (m *model) typeScript() []byte {
 	var b strings.Builder
 	b.WriteString("// " + header + "\n\n")

@@ -292,9 +292,7 @@ export class Answer {
     const data_ = v.get("data");
     if (data_ !== null) {
       for (let i0 = 0; i0 < data_.names.length; i0++) {
-        let item0: Value | null = null;
-        item0 = data_.items[i0];
-        out.data.set(data_.names[i0], item0!);
+        out.data.set(data_.names[i0], data_.items[i0]);
       }
     }
     const step_ = v.get("step");
@@ -308,9 +306,7 @@ export class Answer {
     const dialogs_ = v.get("dialogs");
     if (dialogs_ !== null) {
       for (let i0 = 0; i0 < dialogs_.items.length; i0++) {
-        let item0: DialogInfo = new DialogInfo();
-        item0 = DialogInfo.read(dialogs_.items[i0]);
-        out.dialogs.push(item0);
+        out.dialogs.push(DialogInfo.read(dialogs_.items[i0]));
       }
     }
     const truncated_ = v.get("truncated");
@@ -392,9 +388,7 @@ export class CallInput {
     const settings_ = v.get("settings");
     if (settings_ !== null) {
       for (let i0 = 0; i0 < settings_.names.length; i0++) {
-        let item0: string = "";
-        item0 = settings_.items[i0].str();
-        out.settings.set(settings_.names[i0], item0);
+        out.settings.set(settings_.names[i0], settings_.items[i0].str());
       }
     }
     const locale_ = v.get("locale");
@@ -569,9 +563,7 @@ export class Description {
     const tools_ = v.get("tools");
     if (tools_ !== null) {
       for (let i0 = 0; i0 < tools_.items.length; i0++) {
-        let item0: string = "";
-        item0 = tools_.items[i0].str();
-        out.tools.push(item0);
+        out.tools.push(tools_.items[i0].str());
       }
     }
     return out;
@@ -708,9 +700,7 @@ export class Extraction {
     const within_ = v.get("within");
     if (within_ !== null) {
       for (let i0 = 0; i0 < within_.items.length; i0++) {
-        let item0: string = "";
-        item0 = within_.items[i0].str();
-        out.within.push(item0);
+        out.within.push(within_.items[i0].str());
       }
     }
     const rows_ = v.get("rows");
@@ -720,9 +710,7 @@ export class Extraction {
     const cols_ = v.get("cols");
     if (cols_ !== null) {
       for (let i0 = 0; i0 < cols_.items.length; i0++) {
-        let item0: Col = new Col();
-        item0 = Col.read(cols_.items[i0]);
-        out.cols.push(item0);
+        out.cols.push(Col.read(cols_.items[i0]));
       }
     }
     const limit_ = v.get("limit");
@@ -869,9 +857,7 @@ export class FetchBody {
     const fields_ = v.get("fields");
     if (fields_ !== null) {
       for (let i0 = 0; i0 < fields_.items.length; i0++) {
-        let item0: Field = new Field();
-        item0 = Field.read(fields_.items[i0]);
-        out.fields.push(item0);
+        out.fields.push(Field.read(fields_.items[i0]));
       }
     }
     const json_ = v.get("json");
@@ -1084,9 +1070,7 @@ export class Program {
     const steps_ = v.get("steps");
     if (steps_ !== null) {
       for (let i0 = 0; i0 < steps_.items.length; i0++) {
-        let item0: Step = new Step();
-        item0 = Step.read(steps_.items[i0]);
-        out.steps.push(item0);
+        out.steps.push(Step.read(steps_.items[i0]));
       }
     }
     return out;
@@ -1244,9 +1228,7 @@ export class Step {
     const within_ = v.get("within");
     if (within_ !== null) {
       for (let i0 = 0; i0 < within_.items.length; i0++) {
-        let item0: string = "";
-        item0 = within_.items[i0].str();
-        out.within.push(item0);
+        out.within.push(within_.items[i0].str());
       }
     }
     const state_ = v.get("state");
@@ -1320,19 +1302,15 @@ export class Table {
     const cols_ = v.get("cols");
     if (cols_ !== null) {
       for (let i0 = 0; i0 < cols_.items.length; i0++) {
-        let item0: string = "";
-        item0 = cols_.items[i0].str();
-        out.cols.push(item0);
+        out.cols.push(cols_.items[i0].str());
       }
     }
     const rows_ = v.get("rows");
     if (rows_ !== null) {
       for (let i0 = 0; i0 < rows_.items.length; i0++) {
-        let item0: Array<Value> = [];
+        const item0: Array<Value> = [];
         for (let i1 = 0; i1 < rows_.items[i0].items.length; i1++) {
-          let item1: Value | null = null;
-          item1 = rows_.items[i0].items[i1];
-          item0.push(item1!);
+          item0.push(rows_.items[i0].items[i1]);
         }
         out.rows.push(item0);
       }
