@@ -51,7 +51,7 @@ func (a *app) connectorBuildCmd() *cobra.Command {
 	cmd.Flags().StringVar(&p.out, "out", "dist", "directory for release.json and module.wasm")
 	cmd.Flags().StringVar(&p.registry, "registry", "", "id of the registry that the release is for")
 	cmd.Flags().StringVar(&p.namespace, "namespace", "", "namespace in that registry")
-	cmd.Flags().StringVar(&p.wasm, "wasm", "", "a module that is already built; default: build the Go package in DIR")
+	cmd.Flags().StringVar(&p.wasm, "wasm", "", "a module that is already built; default: build the Go package or AssemblyScript project in DIR")
 	for _, f := range []string{"registry", "namespace"} {
 		_ = cmd.MarkFlagRequired(f) // the flags exist
 	}
@@ -155,6 +155,12 @@ func (a *app) module(ctx context.Context, p buildPlan) (_ []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Minute)
 	defer cancel()
 	a.note("compiling %s for WASM", p.dir)
+	if isAssemblyScript(p.dir) {
+		if err := buildAssemblyScript(ctx, p.dir, out); err != nil {
+			return nil, err
+		}
+		return os.ReadFile(out)
+	}
 	cmd := exec.CommandContext(ctx, "go", "build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w -buildid=", "-o", out, ".")
 	cmd.Dir = p.dir
 	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0")
