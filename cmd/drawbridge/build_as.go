@@ -12,7 +12,7 @@ import (
 	"github.com/drawbridge-mcp/drawbridge/host/platform"
 )
 
-// IsAssemblyScript reports whether dir is a project that asc builds.
+// isAssemblyScript reports whether dir is a project that asc builds.
 func isAssemblyScript(dir string) bool {
 	for _, name := range []string{"package.json", "asconfig.json"} {
 		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
@@ -22,7 +22,7 @@ func isAssemblyScript(dir string) bool {
 	return true
 }
 
-// BuildAssemblyScript compiles the project in dir to the file out, by the compiler
+// buildAssemblyScript compiles the project in dir to the file out, by the compiler
 // that its package.json pins: another version makes another module.
 func buildAssemblyScript(ctx context.Context, dir, out string) error {
 	asc := filepath.Join("node_modules", "assemblyscript", "bin", "asc.js")
