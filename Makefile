@@ -11,13 +11,13 @@ DRAWBRIDGE := $(BIN)/drawbridge
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 WASI    := GOOS=wasip1 GOARCH=wasm
 
-# Packages whose tests drive Chromium: one at a time, so that they don't take
-# each other's processors.
-BROWSERS := /(host/browser|test/e2e|cmd/drawbridge)$$
+# Packages whose tests drive Chromium, or compile whole guests: one at a time, so
+# that they don't take each other's processors.
+BROWSERS := /(host/browser|test/e2e|test/tck|cmd/drawbridge)$$
 
 # Of these, the ones that take whole minutes more with the race detector; make
 # race runs them with it.
-LONG := /(test/e2e|cmd/drawbridge)$$
+LONG := /(test/e2e|test/tck|cmd/drawbridge)$$
 
 .DEFAULT_GOAL := build
 .PHONY: build snapshot demo test race test-browser test-sites conformance check lint fuzz bench bench-peers bench-registry crash hostile mutants deps deps-npm clean help
